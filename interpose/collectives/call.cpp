@@ -21,7 +21,7 @@ int64_t least_bytes_of(direct::Kind kind) {
   return runtime().flavour == Flavour::kMpich && is_late ? 128 : 0;
 }
 
-bool is_in_vain(Operation operation, MPI_Count count, MPI_Datatype datatype, int64_t least_bytes) {
+bool never_pays(Operation operation, MPI_Count count, MPI_Datatype datatype, int64_t least_bytes) {
   if (is_watched(kAnyWatched) || runtime().always) return false;
   const TypeRecord* record = detail::cached_record(datatype);
   int64_t all = 0;
@@ -30,7 +30,7 @@ bool is_in_vain(Operation operation, MPI_Count count, MPI_Datatype datatype, int
     return false;
   }
   return record->passes || (count == 1 && record->one_passes) || all < least_bytes ||
-         !pays_to_carry(operation, *record, count, all);
+         !pays_to_pack(operation, *record, count, all);
 }
 
 // Not where lacuna would not see all completions.
@@ -43,82 +43,83 @@ bool may_begin(const Start& start) {
 
 namespace {
 
-bool ask(MPI_Comm comm, const Start& start, Group* group, Shares* shares) {
+bool query(MPI_Comm comm, const Start& start, CommInfo* group, CallPairs* call_pairs) {
   if (!may_begin(start)) return false;
   int code = 0;
-  if (direct::group_of(comm, group, &code)) return true;
-  shares->answer = taken(code);
+  if (direct::comm_info_of(comm, group, &code)) return true;
+  call_pairs->answer = handled(code);
   return false;
 }
 
 }  // namespace
 
 // A root that is the only rank sends to nobody.
-Shares share_bcast(int root, MPI_Comm comm, const Start& start) {
-  Shares shares;
-  Group group;
-  if (!ask(comm, start, &group, &shares)) return shares;
+CallPairs pairs_of_bcast(int root, MPI_Comm comm, const Start& start) {
+  CallPairs call_pairs;
+  CommInfo group;
+  if (!query(comm, start, &group, &call_pairs)) return call_pairs;
   const Role role = group.role(root);
-  if (role == Role::kNone || (!group.inter && group.pairs == 1)) return shares;
+  if (role == Role::kNone || (!group.inter && group.pairs == 1)) return call_pairs;
   if (role == Role::kRoot) {
-    shares.gives = {1, {Flow::kOut}};
+    call_pairs.sends = {1, {Flow::kOut}};
   } else {
-    shares.gets = {1, {Flow::kIn}};
+    call_pairs.receives = {1, {Flow::kIn}};
   }
-  shares.known = true;
-  return shares;
+  call_pairs.known = true;
+  return call_pairs;
 }
 
-Shares share_rooted(Flow roots, const void* in_place, int root, MPI_Comm comm, const Start& start) {
-  Shares shares;
-  Group group;
-  if (!ask(comm, start, &group, &shares)) return shares;
+CallPairs pairs_of_rooted(Flow roots, const void* in_place, int root, MPI_Comm comm,
+                          const Start& start) {
+  CallPairs call_pairs;
+  CommInfo group;
+  if (!query(comm, start, &group, &call_pairs)) return call_pairs;
   const Role role = group.role(root);
-  if (role == Role::kNone) return shares;
+  if (role == Role::kNone) return call_pairs;
   const bool gathers = roots == Flow::kIn;
-  Share& of_all = gathers ? shares.gets : shares.gives;
-  Share& of_one = gathers ? shares.gives : shares.gets;
+  SidePairs& of_all = gathers ? call_pairs.receives : call_pairs.sends;
+  SidePairs& of_one = gathers ? call_pairs.sends : call_pairs.receives;
   const bool is_root = role == Role::kRoot;
   const bool stays = is_root && !group.inter && in_place == MPI_IN_PLACE;
   if (is_root) of_all = {group.pairs, {roots, stays ? group.rank : -1}};
   if (!stays && !(is_root && group.inter)) of_one = {1, {gathers ? Flow::kOut : Flow::kIn}};
-  shares.known = true;
-  return shares;
+  call_pairs.known = true;
+  return call_pairs;
 }
 
 // In place, this rank's data are in its own part of the receive buffer, so that part is packed and
 // sent.
-Shares share_allgather(const void* in_place, MPI_Comm comm, const Start& start) {
-  Shares shares;
-  Group group;
-  if (!ask(comm, start, &group, &shares)) return shares;
+CallPairs pairs_of_allgather(const void* in_place, MPI_Comm comm, const Start& start) {
+  CallPairs call_pairs;
+  CommInfo group;
+  if (!query(comm, start, &group, &call_pairs)) return call_pairs;
   const bool stays = in_place == MPI_IN_PLACE;
-  if (stays && group.inter) return shares;
-  shares.gets = {group.pairs, {Flow::kIn, stays ? group.rank : -1, Flow::kOut}};
-  if (!stays) shares.gives = {1, {Flow::kOut}};
-  shares.known = true;
-  return shares;
+  if (stays && group.inter) return call_pairs;
+  call_pairs.receives = {group.pairs, {Flow::kIn, stays ? group.rank : -1, Flow::kOut}};
+  if (!stays) call_pairs.sends = {1, {Flow::kOut}};
+  call_pairs.known = true;
+  return call_pairs;
 }
 
 // In place, the data of the receive buffer are sent and then overwritten.
-Shares share_alltoall(const void* in_place, MPI_Comm comm, const Start& start) {
-  Shares shares;
-  Group group;
-  if (!ask(comm, start, &group, &shares)) return shares;
+CallPairs pairs_of_alltoall(const void* in_place, MPI_Comm comm, const Start& start) {
+  CallPairs call_pairs;
+  CommInfo group;
+  if (!query(comm, start, &group, &call_pairs)) return call_pairs;
   const bool stays = in_place == MPI_IN_PLACE;
-  if (stays && group.inter) return shares;
-  shares.gets = {group.pairs, {stays ? Flow::kBoth : Flow::kIn}};
-  if (!stays) shares.gives = {group.pairs, {Flow::kOut}};
-  shares.known = true;
-  return shares;
+  if (stays && group.inter) return call_pairs;
+  call_pairs.receives = {group.pairs, {stays ? Flow::kBoth : Flow::kIn}};
+  if (!stays) call_pairs.sends = {group.pairs, {Flow::kOut}};
+  call_pairs.known = true;
+  return call_pairs;
 }
 
-PendingRequest* new_pending_exchange(Exchange* exchange) {
+PendingRequest* new_pending_sides(Sides* sides) {
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return nullptr;
-  entry->completion.reset(new (std::nothrow) Exchange(std::move(*exchange)));
+  entry->completion.reset(new (std::nothrow) Sides(std::move(*sides)));
   if (entry->completion != nullptr) {
-    entry->receive = exchange_of(*entry).in.comes_in();
+    entry->receive = sides_of(*entry).in.comes_in();
     return entry;
   }
   drop_pending(entry);

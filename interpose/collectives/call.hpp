@@ -49,21 +49,21 @@ auto forms(Blocking Next::* blocking, BlockingLarge Next::* blocking_large,
 int64_t least_bytes_of(direct::Kind kind);
 // Whether Side::take would decline a message of this size, or it is smaller than `least_bytes`, and
 // nobody wants the reason logged.
-bool is_in_vain(Operation operation, MPI_Count count, MPI_Datatype datatype, int64_t least_bytes);
+bool never_pays(Operation operation, MPI_Count count, MPI_Datatype datatype, int64_t least_bytes);
 
 // The same count for each pair of ranks.
 template <typename Count>
 struct Block {
   Block(const void* memory, Count each, MPI_Datatype datatype)
       : buf(const_cast<void*>(memory)), count(each), type(datatype) {}
-  void take(Operation operation, int pairs, const Flows& flows, bool blocking, Side* side) {
-    if (!side->take(operation, buf, count, type, pairs, flows, blocking)) return;
+  void handle(Operation operation, int pairs, const Flows& flows, bool blocking, Side* side) {
+    if (!side->handle(operation, buf, count, type, pairs, flows, blocking)) return;
     buf = side->buffer();
     type = side->datatype();
   }
   bool is_sound_for(int) const { return is_sound(count, type); }
-  bool is_in_vain(Operation operation, int, int64_t least_bytes) const {
-    return buf == MPI_IN_PLACE || lacuna::is_in_vain(operation, count, type, least_bytes);
+  bool never_pays(Operation operation, int, int64_t least_bytes) const {
+    return buf == MPI_IN_PLACE || lacuna::never_pays(operation, count, type, least_bytes);
   }
   auto side() const { return direct::side(type, count); }
   // Bytes of a pair. -1: invalid, the library reports the error.
@@ -76,13 +76,13 @@ struct Block {
     return all;
   }
   auto arguments() const { return std::make_tuple(buf, count, type); }
-  bool describe(size_t pair, direct::Lot* lot) const {
+  bool describe(size_t pair, direct::PairData* pair_data) const {
     const TypeRecord* record = type_record(type);
     int64_t offset = 0;
     return record != nullptr &&
            !__builtin_mul_overflow(static_cast<int64_t>(pair) * count, record->extent_bytes,
                                    &offset) &&
-           direct::describe(address(buf, offset), count, type, lot);
+           direct::describe(address(buf, offset), count, type, pair_data);
   }
 
   void* buf;
@@ -95,28 +95,28 @@ template <typename Count, typename Displacement>
 struct Blocks {
   Blocks(const void* memory, const Count* each, const Displacement* places, MPI_Datatype datatype)
       : buf(const_cast<void*>(memory)), counts(each), displacements(places), type(datatype) {}
-  void take(Operation operation, int pairs, const Flows& flows, bool blocking, Side* side) {
-    if (!side->take(operation, buf, counts, displacements, type, pairs, flows, blocking)) return;
+  void handle(Operation operation, int pairs, const Flows& flows, bool blocking, Side* side) {
+    if (!side->handle(operation, buf, counts, displacements, type, pairs, flows, blocking)) return;
     buf = side->buffer();
     displacements = side->template displacements<Displacement>();
     type = side->datatype();
   }
   bool is_sound_for(int pairs) const { return is_sound(counts, type, pairs); }
   auto arguments() const { return std::make_tuple(buf, counts, displacements, type); }
-  bool describe(size_t pair, direct::Lot* lot) const {
+  bool describe(size_t pair, direct::PairData* pair_data) const {
     const TypeRecord* record =
         counts != nullptr && displacements != nullptr ? type_record(type) : nullptr;
     int64_t offset = 0;
     return record != nullptr &&
            !__builtin_mul_overflow(int64_t{displacements[pair]}, record->extent_bytes, &offset) &&
-           direct::describe(address(buf, offset), counts[pair], type, lot);
+           direct::describe(address(buf, offset), counts[pair], type, pair_data);
   }
-  bool is_in_vain(Operation operation, int pairs, int64_t least_bytes) const {
+  bool never_pays(Operation operation, int pairs, int64_t least_bytes) const {
     if (buf == MPI_IN_PLACE) return true;
     if (counts == nullptr) return false;
     for (int i = 0; i < pairs; ++i) {
       const bool is_new = i == 0 || counts[i] != counts[i - 1];
-      if (counts[i] != 0 && is_new && !lacuna::is_in_vain(operation, counts[i], type, least_bytes))
+      if (counts[i] != 0 && is_new && !lacuna::never_pays(operation, counts[i], type, least_bytes))
         return false;
     }
     return pairs > 0;
@@ -148,27 +148,28 @@ struct TypedBlocks {
   TypedBlocks(const void* memory, const Count* each, const Displacement* places,
               const MPI_Datatype* datatypes)
       : buf(const_cast<void*>(memory)), counts(each), displacements(places), types(datatypes) {}
-  void take(Operation operation, int pairs, const Flows& flows, bool blocking, Side* side) {
-    if (!side->take(operation, buf, counts, displacements, types, pairs, flows, blocking)) return;
+  void handle(Operation operation, int pairs, const Flows& flows, bool blocking, Side* side) {
+    if (!side->handle(operation, buf, counts, displacements, types, pairs, flows, blocking)) return;
     buf = side->buffer();
     displacements = side->template displacements<Displacement>();
     types = side->datatypes();
   }
   bool is_sound_for(int pairs) const { return is_sound(counts, types, pairs); }
-  bool is_in_vain(Operation operation, int pairs, int64_t least_bytes) const {
+  bool never_pays(Operation operation, int pairs, int64_t least_bytes) const {
     if (buf == MPI_IN_PLACE) return true;
     if (counts == nullptr || types == nullptr) return false;
     for (int i = 0; i < pairs; ++i) {
-      if (counts[i] != 0 && !lacuna::is_in_vain(operation, counts[i], types[i], least_bytes))
+      if (counts[i] != 0 && !lacuna::never_pays(operation, counts[i], types[i], least_bytes))
         return false;
     }
     return pairs > 0;
   }
   auto side() const { return direct::side(types, counts); }
   auto arguments() const { return std::make_tuple(buf, counts, displacements, types); }
-  bool describe(size_t pair, direct::Lot* lot) const {
+  bool describe(size_t pair, direct::PairData* pair_data) const {
     return counts != nullptr && displacements != nullptr && types != nullptr &&
-           direct::describe(address(buf, displacements[pair]), counts[pair], types[pair], lot);
+           direct::describe(address(buf, displacements[pair]), counts[pair], types[pair],
+                            pair_data);
   }
 
   void* buf;
@@ -179,47 +180,48 @@ struct TypedBlocks {
 
 // One side of a call in this rank: the number of pairs, and what happens to each. No pairs: the
 // arguments are not significant in this rank and must not be read.
-struct Share {
+struct SidePairs {
   int pairs = 0;
   Flows flows;
   bool keeps_type = false;  // never packed
 };
 
 // Both sides of a call in this rank. Not `known`: return `answer`.
-struct Shares {
+struct CallPairs {
   bool known = false;
   Answer answer = kDeclined;
-  Share gives;
-  Share gets;
+  SidePairs sends;
+  SidePairs receives;
 };
 
 // The sides of this rank in each kind of call. `in_place` is the buffer that may be MPI_IN_PLACE.
-Shares share_bcast(int root, MPI_Comm comm, const Start& start);
+CallPairs pairs_of_bcast(int root, MPI_Comm comm, const Start& start);
 // `roots`: what happens to the root's data of all pairs. kIn: received (MPI_Gather and similar);
 // kOut: sent (MPI_Scatter).
-Shares share_rooted(Flow roots, const void* in_place, int root, MPI_Comm comm, const Start& start);
-Shares share_allgather(const void* in_place, MPI_Comm comm, const Start& start);
-Shares share_alltoall(const void* in_place, MPI_Comm comm, const Start& start);
+CallPairs pairs_of_rooted(Flow roots, const void* in_place, int root, MPI_Comm comm,
+                          const Start& start);
+CallPairs pairs_of_allgather(const void* in_place, MPI_Comm comm, const Start& start);
+CallPairs pairs_of_alltoall(const void* in_place, MPI_Comm comm, const Start& start);
 
 // Replaces the arguments of each side that lacuna handles.
 template <typename Out, typename In>
-void take_sides(Out* out, const Share& gives, In* in, const Share& gets, bool blocking,
-                Exchange* exchange) {
+void handle_sides(Out* out, const SidePairs& sends, In* in, const SidePairs& receives,
+                  bool blocking, Sides* sides) {
   // Aliased buffers: an error that the library may report.
-  if (gives.pairs > 0 && gets.pairs > 0 && out->buf == in->buf) return;
-  In taken_in = *in;
-  if (gets.pairs > 0 && !gets.keeps_type) {
-    taken_in.take(Operation::kReceive, gets.pairs, gets.flows, blocking, &exchange->in);
+  if (sends.pairs > 0 && receives.pairs > 0 && out->buf == in->buf) return;
+  In handled_in = *in;
+  if (receives.pairs > 0 && !receives.keeps_type) {
+    handled_in.handle(Operation::kReceive, receives.pairs, receives.flows, blocking, &sides->in);
   }
-  if (exchange->in.taken()) {
-    if (gives.pairs > 0 && !out->is_sound_for(gives.pairs)) {
-      exchange->in = Side();
+  if (sides->in.handled()) {
+    if (sends.pairs > 0 && !out->is_sound_for(sends.pairs)) {
+      sides->in = Side();
       return;
     }
-    *in = taken_in;
+    *in = handled_in;
   }
-  if (gives.pairs > 0)
-    out->take(Operation::kSend, gives.pairs, gives.flows, blocking, &exchange->out);
+  if (sends.pairs > 0)
+    out->handle(Operation::kSend, sends.pairs, sends.flows, blocking, &sides->out);
 }
 
 // Whether lacuna may handle the call at all. Call first.
@@ -227,81 +229,79 @@ bool may_begin(const Start& start);
 
 // Makes the library's call with the arguments of the sides.
 template <typename Forms, typename Arguments>
-Answer carry(Exchange* exchange, const Start& start, const Forms& forms,
-             const Arguments& arguments) {
-  if (!exchange->out.taken() && !exchange->in.taken()) return kDeclined;
+Answer call_library(Sides* sides, const Start& start, const Forms& forms,
+                    const Arguments& arguments) {
+  if (!sides->out.handled() && !sides->in.handled()) return kDeclined;
   if (start.blocking()) {
-    exchange->pack();
+    sides->pack();
     const int code = std::apply(forms.blocking, arguments);
-    exchange->finish(code == MPI_SUCCESS);
-    return taken(code);
+    sides->finish(code == MPI_SUCCESS);
+    return handled(code);
   }
-  PendingRequest* entry = new_pending_exchange(exchange);
+  PendingRequest* entry = new_pending_sides(sides);
   if (entry == nullptr) return kDeclined;
   MPI_Request given = MPI_REQUEST_NULL;
   if (start.persistent()) {
     const int code = std::apply(forms.persistent,
                                 std::tuple_cat(arguments, std::make_tuple(start.info(), &given)));
-    return taken(settle_made(entry, given, start.request(), code));
+    return handled(settle_made(entry, given, start.request(), code));
   }
   entry->completion->pack();
   const int code =
       std::apply(forms.nonblocking, std::tuple_cat(arguments, std::make_tuple(&given)));
-  return taken(settle_started(entry, given, start.request(), code));
+  return handled(settle_started(entry, given, start.request(), code));
 }
 
 // A whole call. `rest`: the arguments behind those of the two sides.
 template <typename Out, typename In, typename Forms, typename... Rest>
-Answer carry_sides(const Shares& shares, Out out, In in, const Start& start, const Forms& forms,
-                   Rest... rest) {
-  if (!shares.known) return shares.answer;
-  Exchange exchange;
-  take_sides(&out, shares.gives, &in, shares.gets, start.blocking(), &exchange);
-  return carry(&exchange, start, forms,
-               std::tuple_cat(out.arguments(), in.arguments(), std::make_tuple(rest...)));
+Answer call_library_with_sides(const CallPairs& call_pairs, Out out, In in, const Start& start,
+                               const Forms& forms, Rest... rest) {
+  if (!call_pairs.known) return call_pairs.answer;
+  Sides sides;
+  handle_sides(&out, call_pairs.sends, &in, call_pairs.receives, start.blocking(), &sides);
+  return call_library(&sides, start, forms,
+                      std::tuple_cat(out.arguments(), in.arguments(), std::make_tuple(rest...)));
 }
 
 // Whether no side would be handled, found out without a library call on the communicator. The
 // lengths of arrays are known in a room only.
 template <typename Out, typename In>
-bool is_in_vain(const direct::Call& call, const direct::Room* room, const Out& out, const In& in) {
+bool never_pays(const direct::Call& call, const direct::Room* room, const Out& out, const In& in) {
   const int64_t least = least_bytes_of(call.kind);
   if (room == nullptr)
-    return out.is_in_vain(Operation::kSend, 0, least) &&
-           in.is_in_vain(Operation::kReceive, 0, least);
+    return out.never_pays(Operation::kSend, 0, least) &&
+           in.never_pays(Operation::kReceive, 0, least);
   if (!direct::knows_pairs(*room, call.kind)) return false;
   const auto targets = static_cast<int>(direct::targets_of(*room, call.kind));
   const auto sources = static_cast<int>(direct::sources_of(*room, call.kind));
-  return (!direct::gives(*room, call) || out.is_in_vain(Operation::kSend, targets, least)) &&
-         (!direct::gets(*room, call) || in.is_in_vain(Operation::kReceive, sources, least));
+  return (!direct::sends(*room, call) || out.never_pays(Operation::kSend, targets, least)) &&
+         (!direct::receives(*room, call) || in.never_pays(Operation::kReceive, sources, least));
 }
 
 // Whether a call that is not done in a room is left to the library, by the test that the gate makes
 // where there are no rooms.
 template <typename Out, typename In>
-bool is_for_library(const direct::Call& call, const direct::Room* room, const Out& out,
-                    const In& in) {
+bool fails_gate(const direct::Call& call, const direct::Room* room, const Out& out, const In& in) {
   if constexpr (requires { out.type; }) {
-    if (!open_to(kCollectiveSwitch, out.type, in.type) || is_never_taken(out.type, in.type))
+    if (!open_to(kCollectiveSwitch, out.type, in.type) || is_never_handled(out.type, in.type))
       return true;
   } else {
     if (!is_open(kCollectiveSwitch)) return true;
   }
-  return is_in_vain(call, room, out, in);
+  return never_pays(call, room, out, in);
 }
 
 // Lets the next calls like it take the short path (repeat_decline.hpp).
 template <typename Out, typename In>
-void remember(const direct::Call& call, direct::Room* room, const Out& out, const In& in) {
-  if (room != nullptr) direct::remember_passed(call, room, out.side(), in.side());
+void remember_in_room(const direct::Call& call, direct::Room* room, const Out& out, const In& in) {
+  if (room != nullptr) direct::remember_decline(call, room, out.side(), in.side());
 }
 
 // Whether a call that was not done in a room is left to the library; remembers it if so.
 template <typename Out, typename In>
-bool is_left_to_library(const direct::Call& call, direct::Room* room, const Out& out,
-                        const In& in) {
-  if (!is_for_library(call, room, out, in)) return false;
-  remember(call, room, out, in);
+bool is_declined(const direct::Call& call, direct::Room* room, const Out& out, const In& in) {
+  if (!fails_gate(call, room, out, in)) return false;
+  remember_in_room(call, room, out, in);
   return true;
 }
 
@@ -316,19 +316,19 @@ bool is_plain(const Out& out, const In& in) {
 
 // A whole call with two sides: in a room (room_call.hpp explains `bytes` and `fill`), or with each
 // side handled by itself, as `share()` says.
-template <typename Bytes, typename Fill, typename Share, typename Out, typename In, typename Forms,
+template <typename Bytes, typename Fill, typename Pairs, typename Out, typename In, typename Forms,
           typename... Rest>
 Answer do_call(direct::Call call, MPI_Comm comm, const Bytes& bytes, const Fill& fill,
-               const Share& share, const Out& out, const In& in, const Start& start,
+               const Pairs& pairs_of_call, const Out& out, const In& in, const Start& start,
                const Forms& forms, Rest... rest) {
   call.is_plain = is_plain(out, in);
   direct::Room* room = nullptr;
   if (const auto answer = call_in_room(call, comm, start, bytes, fill, &room)) {
-    if (!answer->taken) remember(call, room, out, in);
+    if (!answer->handled) remember_in_room(call, room, out, in);
     return *answer;
   }
-  if (is_left_to_library(call, room, out, in)) return kDeclined;
-  return carry_sides(share(), out, in, start, forms, rest...);
+  if (is_declined(call, room, out, in)) return kDeclined;
+  return call_library_with_sides(pairs_of_call(), out, in, start, forms, rest...);
 }
 
 }  // namespace lacuna

@@ -9,42 +9,44 @@ using direct::Kind;
 
 namespace {
 
-Shares share_neighbors(MPI_Comm comm, const Start& start, Neighbors* neighbors) {
-  Shares shares;
-  if (!may_begin(start)) return shares;
+CallPairs pairs_of_neighbors(MPI_Comm comm, const Start& start, Neighbors* neighbors) {
+  CallPairs call_pairs;
+  if (!may_begin(start)) return call_pairs;
   int code = 0;
   if (!direct::neighbors_of(comm, neighbors, &code)) {
-    shares.answer = taken(code);
-    return shares;
+    call_pairs.answer = handled(code);
+    return call_pairs;
   }
-  shares.gives = {neighbors->targets, {Flow::kOut}};
-  shares.gets = {neighbors->sources, {Flow::kIn}};
-  if (!neighbors->absent_targets.empty()) shares.gives.flows.absent = &neighbors->absent_targets;
-  if (!neighbors->absent_sources.empty()) shares.gets.flows.absent = &neighbors->absent_sources;
-  shares.known = true;
-  return shares;
+  call_pairs.sends = {neighbors->targets, {Flow::kOut}};
+  call_pairs.receives = {neighbors->sources, {Flow::kIn}};
+  if (!neighbors->absent_targets.empty())
+    call_pairs.sends.flows.absent = &neighbors->absent_targets;
+  if (!neighbors->absent_sources.empty())
+    call_pairs.receives.flows.absent = &neighbors->absent_sources;
+  call_pairs.known = true;
+  return call_pairs;
 }
 
 // The same data to all neighbours.
-Shares share_one(MPI_Comm comm, const Start& start, Neighbors* neighbors) {
-  Shares shares = share_neighbors(comm, start, neighbors);
-  shares.gives.pairs = neighbors->targets > 0 ? 1 : 0;
-  shares.gives.flows.absent = nullptr;
-  return shares;
+CallPairs share_one(MPI_Comm comm, const Start& start, Neighbors* neighbors) {
+  CallPairs call_pairs = pairs_of_neighbors(comm, start, neighbors);
+  call_pairs.sends.pairs = neighbors->targets > 0 ? 1 : 0;
+  call_pairs.sends.flows.absent = nullptr;
+  return call_pairs;
 }
 
 }  // namespace
 
 template <typename Count>
-Answer take_neighbor_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
-                               void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                               Start start) {
+Answer handle_neighbor_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                                 void* recvbuf, Count recvcount, MPI_Datatype recvtype,
+                                 MPI_Comm comm, Start start) {
   Neighbors neighbors;
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Block<Count> in(recvbuf, recvcount, recvtype);
   return do_call(
       {Kind::kNeighborAllgather}, comm, any_bytes,
-      [&](Places* places) { return places->neighbors(out, in, true, comm); },
+      [&](MemberData* places) { return places->neighbors(out, in, true, comm); },
       [&] { return share_one(comm, start, &neighbors); }, out, in, start,
       forms<Count>(&Next::MPI_Neighbor_allgather, &Next::MPI_Neighbor_allgather_c,
                    &Next::MPI_Ineighbor_allgather, &Next::MPI_Ineighbor_allgather_c,
@@ -53,15 +55,16 @@ Answer take_neighbor_allgather(const void* sendbuf, Count sendcount, MPI_Datatyp
 }
 
 template <typename Count, typename Displacement>
-Answer take_neighbor_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
-                                void* recvbuf, const Count* recvcounts, const Displacement* displs,
-                                MPI_Datatype recvtype, MPI_Comm comm, Start start) {
+Answer handle_neighbor_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                                  void* recvbuf, const Count* recvcounts,
+                                  const Displacement* displs, MPI_Datatype recvtype, MPI_Comm comm,
+                                  Start start) {
   Neighbors neighbors;
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Blocks<Count, Displacement> in(recvbuf, recvcounts, displs, recvtype);
   return do_call(
       {Kind::kNeighborAllgatherv}, comm, any_bytes,
-      [&](Places* places) { return places->neighbors(out, in, true, comm); },
+      [&](MemberData* places) { return places->neighbors(out, in, true, comm); },
       [&] { return share_one(comm, start, &neighbors); }, out, in, start,
       forms<Count>(&Next::MPI_Neighbor_allgatherv, &Next::MPI_Neighbor_allgatherv_c,
                    &Next::MPI_Ineighbor_allgatherv, &Next::MPI_Ineighbor_allgatherv_c,
@@ -70,16 +73,16 @@ Answer take_neighbor_allgatherv(const void* sendbuf, Count sendcount, MPI_Dataty
 }
 
 template <typename Count>
-Answer take_neighbor_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
-                              void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                              Start start) {
+Answer handle_neighbor_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                                void* recvbuf, Count recvcount, MPI_Datatype recvtype,
+                                MPI_Comm comm, Start start) {
   Neighbors neighbors;
   const Block<Count> out(sendbuf, sendcount, sendtype);
   const Block<Count> in(recvbuf, recvcount, recvtype);
   return do_call(
       {Kind::kNeighborAlltoall}, comm, any_bytes,
-      [&](Places* places) { return places->neighbors(out, in, false, comm); },
-      [&] { return share_neighbors(comm, start, &neighbors); }, out, in, start,
+      [&](MemberData* places) { return places->neighbors(out, in, false, comm); },
+      [&] { return pairs_of_neighbors(comm, start, &neighbors); }, out, in, start,
       forms<Count>(&Next::MPI_Neighbor_alltoall, &Next::MPI_Neighbor_alltoall_c,
                    &Next::MPI_Ineighbor_alltoall, &Next::MPI_Ineighbor_alltoall_c,
                    &Next::MPI_Neighbor_alltoall_init, &Next::MPI_Neighbor_alltoall_init_c),
@@ -87,17 +90,17 @@ Answer take_neighbor_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype
 }
 
 template <typename Count, typename Displacement>
-Answer take_neighbor_alltoallv(const void* sendbuf, const Count* sendcounts,
-                               const Displacement* sdispls, MPI_Datatype sendtype, void* recvbuf,
-                               const Count* recvcounts, const Displacement* rdispls,
-                               MPI_Datatype recvtype, MPI_Comm comm, Start start) {
+Answer handle_neighbor_alltoallv(const void* sendbuf, const Count* sendcounts,
+                                 const Displacement* sdispls, MPI_Datatype sendtype, void* recvbuf,
+                                 const Count* recvcounts, const Displacement* rdispls,
+                                 MPI_Datatype recvtype, MPI_Comm comm, Start start) {
   Neighbors neighbors;
   const Blocks<Count, Displacement> out(sendbuf, sendcounts, sdispls, sendtype);
   const Blocks<Count, Displacement> in(recvbuf, recvcounts, rdispls, recvtype);
   return do_call(
       {Kind::kNeighborAlltoallv}, comm, any_bytes,
-      [&](Places* places) { return places->neighbors(out, in, false, comm); },
-      [&] { return share_neighbors(comm, start, &neighbors); }, out, in, start,
+      [&](MemberData* places) { return places->neighbors(out, in, false, comm); },
+      [&] { return pairs_of_neighbors(comm, start, &neighbors); }, out, in, start,
       forms<Count>(&Next::MPI_Neighbor_alltoallv, &Next::MPI_Neighbor_alltoallv_c,
                    &Next::MPI_Ineighbor_alltoallv, &Next::MPI_Ineighbor_alltoallv_c,
                    &Next::MPI_Neighbor_alltoallv_init, &Next::MPI_Neighbor_alltoallv_init_c),
@@ -105,46 +108,46 @@ Answer take_neighbor_alltoallv(const void* sendbuf, const Count* sendcounts,
 }
 
 template <typename Count>
-Answer take_neighbor_alltoallw(const void* sendbuf, const Count* sendcounts,
-                               const MPI_Aint* sdispls, const MPI_Datatype* sendtypes,
-                               void* recvbuf, const Count* recvcounts, const MPI_Aint* rdispls,
-                               const MPI_Datatype* recvtypes, MPI_Comm comm, Start start) {
+Answer handle_neighbor_alltoallw(const void* sendbuf, const Count* sendcounts,
+                                 const MPI_Aint* sdispls, const MPI_Datatype* sendtypes,
+                                 void* recvbuf, const Count* recvcounts, const MPI_Aint* rdispls,
+                                 const MPI_Datatype* recvtypes, MPI_Comm comm, Start start) {
   Neighbors neighbors;
   const TypedBlocks<Count, MPI_Aint> out(sendbuf, sendcounts, sdispls, sendtypes);
   const TypedBlocks<Count, MPI_Aint> in(recvbuf, recvcounts, rdispls, recvtypes);
   return do_call(
       {Kind::kNeighborAlltoallw}, comm, any_bytes,
-      [&](Places* places) { return places->neighbors(out, in, false, comm); },
-      [&] { return share_neighbors(comm, start, &neighbors); }, out, in, start,
+      [&](MemberData* places) { return places->neighbors(out, in, false, comm); },
+      [&] { return pairs_of_neighbors(comm, start, &neighbors); }, out, in, start,
       forms<Count>(&Next::MPI_Neighbor_alltoallw, &Next::MPI_Neighbor_alltoallw_c,
                    &Next::MPI_Ineighbor_alltoallw, &Next::MPI_Ineighbor_alltoallw_c,
                    &Next::MPI_Neighbor_alltoallw_init, &Next::MPI_Neighbor_alltoallw_init_c),
       comm);
 }
 
-template Answer take_neighbor_allgather(const void*, int, MPI_Datatype, void*, int, MPI_Datatype,
-                                        MPI_Comm, Start);
-template Answer take_neighbor_allgather(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count,
-                                        MPI_Datatype, MPI_Comm, Start);
-template Answer take_neighbor_allgatherv(const void*, int, MPI_Datatype, void*, const int*,
-                                         const int*, MPI_Datatype, MPI_Comm, Start);
-template Answer take_neighbor_allgatherv(const void*, MPI_Count, MPI_Datatype, void*,
-                                         const MPI_Count*, const MPI_Aint*, MPI_Datatype, MPI_Comm,
-                                         Start);
-template Answer take_neighbor_alltoall(const void*, int, MPI_Datatype, void*, int, MPI_Datatype,
-                                       MPI_Comm, Start);
-template Answer take_neighbor_alltoall(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count,
-                                       MPI_Datatype, MPI_Comm, Start);
-template Answer take_neighbor_alltoallv(const void*, const int*, const int*, MPI_Datatype, void*,
-                                        const int*, const int*, MPI_Datatype, MPI_Comm, Start);
-template Answer take_neighbor_alltoallv(const void*, const MPI_Count*, const MPI_Aint*,
-                                        MPI_Datatype, void*, const MPI_Count*, const MPI_Aint*,
-                                        MPI_Datatype, MPI_Comm, Start);
-template Answer take_neighbor_alltoallw(const void*, const int*, const MPI_Aint*,
-                                        const MPI_Datatype*, void*, const int*, const MPI_Aint*,
-                                        const MPI_Datatype*, MPI_Comm, Start);
-template Answer take_neighbor_alltoallw(const void*, const MPI_Count*, const MPI_Aint*,
-                                        const MPI_Datatype*, void*, const MPI_Count*,
-                                        const MPI_Aint*, const MPI_Datatype*, MPI_Comm, Start);
+template Answer handle_neighbor_allgather(const void*, int, MPI_Datatype, void*, int, MPI_Datatype,
+                                          MPI_Comm, Start);
+template Answer handle_neighbor_allgather(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count,
+                                          MPI_Datatype, MPI_Comm, Start);
+template Answer handle_neighbor_allgatherv(const void*, int, MPI_Datatype, void*, const int*,
+                                           const int*, MPI_Datatype, MPI_Comm, Start);
+template Answer handle_neighbor_allgatherv(const void*, MPI_Count, MPI_Datatype, void*,
+                                           const MPI_Count*, const MPI_Aint*, MPI_Datatype,
+                                           MPI_Comm, Start);
+template Answer handle_neighbor_alltoall(const void*, int, MPI_Datatype, void*, int, MPI_Datatype,
+                                         MPI_Comm, Start);
+template Answer handle_neighbor_alltoall(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count,
+                                         MPI_Datatype, MPI_Comm, Start);
+template Answer handle_neighbor_alltoallv(const void*, const int*, const int*, MPI_Datatype, void*,
+                                          const int*, const int*, MPI_Datatype, MPI_Comm, Start);
+template Answer handle_neighbor_alltoallv(const void*, const MPI_Count*, const MPI_Aint*,
+                                          MPI_Datatype, void*, const MPI_Count*, const MPI_Aint*,
+                                          MPI_Datatype, MPI_Comm, Start);
+template Answer handle_neighbor_alltoallw(const void*, const int*, const MPI_Aint*,
+                                          const MPI_Datatype*, void*, const int*, const MPI_Aint*,
+                                          const MPI_Datatype*, MPI_Comm, Start);
+template Answer handle_neighbor_alltoallw(const void*, const MPI_Count*, const MPI_Aint*,
+                                          const MPI_Datatype*, void*, const MPI_Count*,
+                                          const MPI_Aint*, const MPI_Datatype*, MPI_Comm, Start);
 
 }  // namespace lacuna

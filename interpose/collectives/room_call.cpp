@@ -14,17 +14,17 @@ bool is_some_twice(std::vector<int> ranks) {
 
 }  // namespace
 
-void Places::learn_neighbors(MPI_Comm comm) try {
+void MemberData::query_room_neighbors(MPI_Comm comm) try {
   std::vector<int> sources;
   std::vector<int> targets;
-  if (!ask_neighbor_ranks(comm, &sources, &targets)) return;
+  if (!query_neighbor_ranks(comm, &sources, &targets)) return;
   const auto is_known = [&](int rank) { return rank == MPI_PROC_NULL || is_rank(rank); };
   const bool fit = !is_some_twice(sources) && !is_some_twice(targets) &&
                    std::all_of(sources.begin(), sources.end(), is_known) &&
                    std::all_of(targets.begin(), targets.end(), is_known);
   room_->sources = std::move(sources);
   room_->targets = std::move(targets);
-  room_->neighborhood = fit ? direct::Neighborhood::kFit : direct::Neighborhood::kUnfit;
+  room_->neighborhood = fit ? direct::Neighborhood::kSuitable : direct::Neighborhood::kUnsuitable;
 } catch (...) {
 }
 

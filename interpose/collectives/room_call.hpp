@@ -22,39 +22,41 @@ namespace lacuna {
 
 // Describes the data of one call in the members of a room. Each function returns whether this rank
 // can take part; false also for arguments that the library may report as an error.
-class Places {
+class MemberData {
  public:
-  explicit Places(direct::Room* room) : room_(room) {
+  explicit MemberData(direct::Room* room) : room_(room) {
     for (direct::Member& member : room->members) {
-      member.goes = member.comes = false;
-      member.out = member.in = direct::Lot{};
+      member.sends_to = member.receives_from = false;
+      member.out = member.in = direct::PairData{};
     }
-    room->to_all = direct::Lot{};
+    room->to_all = direct::PairData{};
   }
 
   template <typename Data>
   bool bcast(const Data& data, int root) {
     if (!is_rank(root)) return false;
-    if (!is_own(root)) return comes(root, data, 0);
-    for (size_t i = 0; i < size(); ++i) at(i).goes = i != room_->rank;
+    if (!is_own(root)) return receives_from(root, data, 0);
+    for (size_t i = 0; i < size(); ++i) at(i).sends_to = i != room_->rank;
     return data.describe(0, &room_->to_all);
   }
   template <typename Out, typename In>
   bool gather(const Out& out, const In& in, int root) {
     if (!is_rank(root)) return false;
-    if (!is_own(root)) return goes(root, out, 0);
+    if (!is_own(root)) return sends_to(root, out, 0);
     const bool stays = out.buf == MPI_IN_PLACE;
-    bool ok = out.buf != in.buf && (stays || goes(root, out, 0));
-    for (size_t i = 0; ok && i < size(); ++i) ok = (stays && i == room_->rank) || comes(i, in, i);
+    bool ok = out.buf != in.buf && (stays || sends_to(root, out, 0));
+    for (size_t i = 0; ok && i < size(); ++i)
+      ok = (stays && i == room_->rank) || receives_from(i, in, i);
     return ok;
   }
   template <typename Out, typename In>
   bool scatter(const Out& out, const In& in, int root) {
     if (!is_rank(root)) return false;
-    if (!is_own(root)) return comes(root, in, 0);
+    if (!is_own(root)) return receives_from(root, in, 0);
     const bool stays = in.buf == MPI_IN_PLACE;
-    bool ok = out.buf != in.buf && (stays || comes(root, in, 0));
-    for (size_t i = 0; ok && i < size(); ++i) ok = (stays && i == room_->rank) || goes(i, out, i);
+    bool ok = out.buf != in.buf && (stays || receives_from(root, in, 0));
+    for (size_t i = 0; ok && i < size(); ++i)
+      ok = (stays && i == room_->rank) || sends_to(i, out, i);
     return ok;
   }
   template <typename Out, typename In>
@@ -64,8 +66,8 @@ class Places {
     bool ok = stays ? in.describe(room_->rank, &room_->to_all) : out.describe(0, &room_->to_all);
     for (size_t i = 0; ok && i < size(); ++i) {
       if (stays && i == room_->rank) continue;
-      at(i).goes = true;
-      ok = comes(i, in, i);
+      at(i).sends_to = true;
+      ok = receives_from(i, in, i);
     }
     at(room_->rank).out = room_->to_all;
     return ok;
@@ -74,32 +76,32 @@ class Places {
   template <typename Out, typename In>
   bool alltoall(const Out& out, const In& in) {
     bool ok = out.buf != MPI_IN_PLACE && out.buf != in.buf;
-    for (size_t i = 0; ok && i < size(); ++i) ok = goes(i, out, i) && comes(i, in, i);
+    for (size_t i = 0; ok && i < size(); ++i) ok = sends_to(i, out, i) && receives_from(i, in, i);
     return ok;
   }
   // `one`: all neighbours get the same data.
   template <typename Out, typename In>
   bool neighbors(const Out& out, const In& in, bool one, MPI_Comm comm) {
-    if (room_->neighborhood == direct::Neighborhood::kUnasked) learn_neighbors(comm);
-    if (room_->neighborhood != direct::Neighborhood::kFit) return false;
+    if (room_->neighborhood == direct::Neighborhood::kUnknown) query_room_neighbors(comm);
+    if (room_->neighborhood != direct::Neighborhood::kSuitable) return false;
     bool ok = out.buf != in.buf;
     if (one && ok && !room_->targets.empty()) ok = out.describe(0, &room_->to_all);
     for (size_t i = 0; ok && i < room_->targets.size(); ++i) {
       const int rank = room_->targets[i];
       if (rank == MPI_PROC_NULL) continue;
       if (one) {
-        at(rank).goes = true;
+        at(rank).sends_to = true;
         at(rank).out = room_->to_all;
       } else {
-        ok = goes(rank, out, i);
+        ok = sends_to(rank, out, i);
       }
     }
     for (size_t i = 0; ok && i < room_->sources.size(); ++i) {
       const int rank = room_->sources[i];
-      ok = rank == MPI_PROC_NULL || comes(rank, in, i);
+      ok = rank == MPI_PROC_NULL || receives_from(rank, in, i);
     }
     const direct::Member& self = at(room_->rank);
-    return ok && self.goes == self.comes;
+    return ok && self.sends_to == self.receives_from;
   }
 
  private:
@@ -111,18 +113,18 @@ class Places {
     return room_->members[static_cast<size_t>(rank)];
   }
   template <typename Rank, typename Data>
-  bool goes(Rank rank, const Data& data, size_t pair) {
-    at(rank).goes = true;
+  bool sends_to(Rank rank, const Data& data, size_t pair) {
+    at(rank).sends_to = true;
     return data.describe(pair, &at(rank).out);
   }
   template <typename Rank, typename Data>
-  bool comes(Rank rank, const Data& data, size_t pair) {
-    at(rank).comes = true;
+  bool receives_from(Rank rank, const Data& data, size_t pair) {
+    at(rank).receives_from = true;
     return data.describe(pair, &at(rank).in);
   }
   // Finds out the neighbours. Neighbours that occur twice do not fit: libraries differ in how they
   // match several messages between two ranks.
-  void learn_neighbors(MPI_Comm comm);
+  void query_room_neighbors(MPI_Comm comm);
 
   direct::Room* room_;
 };
@@ -144,23 +146,23 @@ std::optional<Answer> call_in_room(const direct::Call& call, MPI_Comm comm, cons
   if (!start.blocking() || !receives_direct()) return std::nullopt;
   direct::Room* room = nullptr;
   if (!direct::known_room(comm, &room)) {
-    Group group;
+    CommInfo group;
     int code = 0;
-    if (!direct::group_of(comm, &group, &code)) return taken(code);
+    if (!direct::comm_info_of(comm, &group, &code)) return handled(code);
     room = direct::room_on(comm);
   }
   if (room == nullptr) return std::nullopt;
   *entered = room;
   if (!g_gate.threads) direct::last_room(comm) = {comm, room};
-  const direct::Door door = direct::enter_room(comm, room, call, bytes(*room));
+  const direct::Entry entry = direct::enter_room(comm, room, call, bytes(*room));
   // With log, report or verification the data are reported outside the room.
-  if (door == direct::Door::kPassed && !is_watched(kAnyWatched)) return kDeclined;
-  if (door != direct::Door::kOpen) return std::nullopt;
+  if (entry == direct::Entry::kBackedOff && !is_watched(kAnyWatched)) return kDeclined;
+  if (entry != direct::Entry::kMustVote) return std::nullopt;
   finish_freed_requests();
   int error_class = MPI_SUCCESS;
-  Places places(room);
-  if (!direct::take_turn(room, call, fill(&places), &error_class)) return std::nullopt;
-  return taken(error_class == MPI_SUCCESS ? MPI_SUCCESS : raise_error(comm, error_class));
+  MemberData places(room);
+  if (!direct::exchange_data(room, call, fill(&places), &error_class)) return std::nullopt;
+  return handled(error_class == MPI_SUCCESS ? MPI_SUCCESS : raise_error(comm, error_class));
 }
 
 }  // namespace lacuna

@@ -19,7 +19,7 @@
 namespace lacuna {
 
 // What has been found out about a side so far.
-struct Side::Gain {
+struct Side::Benefit {
   bool gaps = false;           // some data have gaps
   const void* data = nullptr;  // of some pair
   const TypeRecord* record = nullptr;
@@ -27,7 +27,7 @@ struct Side::Gain {
 
 namespace {
 
-bool goes(Flow flow, Flow way) noexcept {
+bool sends_to(Flow flow, Flow way) noexcept {
   return (static_cast<unsigned>(flow) & static_cast<unsigned>(way)) != 0;
 }
 
@@ -37,7 +37,7 @@ const std::byte* moved(const void* buf, int64_t bytes) noexcept {
 }
 
 bool is_movable(const TypeRecord* record) noexcept {
-  if (record != nullptr && record->plan == nullptr) log_type(*record, record->note);
+  if (record != nullptr && record->plan == nullptr) log_type(*record, record->outcome);
   return record != nullptr && record->plan != nullptr;
 }
 
@@ -74,46 +74,46 @@ MPI_Datatype form_of(Operation operation, const TypeRecord& record) noexcept {
 
 }  // namespace
 
-bool pays_to_carry(Operation operation, const TypeRecord& record, MPI_Count count,
-                   int64_t bytes) noexcept {
+bool pays_to_pack(Operation operation, const TypeRecord& record, MPI_Count count,
+                  int64_t bytes) noexcept {
   return bytes >= least_bytes_to_carry() && record.mean_run_bytes <= most_run_to_carry() &&
          record.size_bytes >= least_element_to_carry(operation) &&
-         pays(*runtime().messages, operation, load_of(record, count, bytes));
+         pays(*runtime().messages, operation, shape_of(record, count, bytes));
 }
 
 // Whether the data of this pair permit the side to be handled.
 bool Side::weigh(Operation operation, const TypeRecord& record, MPI_Count count, int64_t bytes,
-                 Gain* gain) const noexcept {
+                 Benefit* gain) const noexcept {
   gain->record = &record;
   const bool one_run = record.plan == nullptr || (count == 1 && record.single_run);
   gain->gaps = gain->gaps || !one_run;
   if (runtime().always) return true;
-  if (!one_run && pays_to_carry(operation, record, count, bytes)) return true;
-  log_type(record, Note::kLongRuns, bytes);
+  if (!one_run && pays_to_pack(operation, record, count, bytes)) return true;
+  log_type(record, Outcome::kLongRuns, bytes);
   return false;
 }
 
 // Borrows memory for the packed data, after all pairs have been weighed.
 bool Side::begin(const TypeRecord* record, const void* data, bool blocking) noexcept {
   if (may_be_on_device(data)) {
-    log_type(*record, Note::kOnDevice, bytes_);
+    log_type(*record, Outcome::kOnDevice, bytes_);
     return false;
   }
   Staging staging = borrow_staging(bytes_, blocking);
   if (!staging) {
-    log_type(*record, Note::kNoMemory, bytes_);
+    log_type(*record, Outcome::kNoMemory, bytes_);
     return false;
   }
   staging_ = std::move(staging);
   account_ = account_of(*record);
-  for (const Part& part : parts_) comes_in_ = comes_in_ || goes(part.flow, Flow::kIn);
-  log_type(*record, Note::kTaken, bytes_);
+  for (const Segment& part : segments_) comes_in_ = comes_in_ || sends_to(part.flow, Flow::kIn);
+  log_type(*record, Outcome::kHandled, bytes_);
   return true;
 }
 
 void Side::pack_all() const noexcept {
-  for (const Part& part : parts_) {
-    if (!goes(part.flow, Flow::kOut)) continue;
+  for (const Segment& part : segments_) {
+    if (!sends_to(part.flow, Flow::kOut)) continue;
     if (part.plan != nullptr) {
       pack_for(account_, *part.plan, part.memory, part.count, staging_.data() + part.at);
     } else {
@@ -123,8 +123,8 @@ void Side::pack_all() const noexcept {
 }
 
 void Side::unpack_all() const noexcept {
-  for (const Part& part : parts_) {
-    if (!goes(part.flow, Flow::kIn)) continue;
+  for (const Segment& part : segments_) {
+    if (!sends_to(part.flow, Flow::kIn)) continue;
     if (part.plan != nullptr) {
       unpack_for(account_, *part.plan, staging_.data() + part.at, part.bytes, part.count,
                  part.memory);
@@ -139,7 +139,7 @@ void Side::add(const TypeRecord& record, const void* memory, MPI_Count count, in
                Flow flow) {
   if (flow != Flow::kNone) {
     const int64_t skipped = record.plan == nullptr ? record.true_lb : 0;
-    parts_.push_back(
+    segments_.push_back(
         {record.plan, const_cast<std::byte*>(moved(memory, skipped)), count, bytes_, bytes, flow});
   }
   bytes_ += bytes;
@@ -156,8 +156,8 @@ bool Side::place(int64_t displacement) {
   return true;
 }
 
-bool Side::take(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
-                int pairs, const Flows& flows, bool blocking) noexcept try {
+bool Side::handle(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                  int pairs, const Flows& flows, bool blocking) noexcept try {
   if (buf == MPI_IN_PLACE || count <= 0 || pairs <= 0) return false;
   const TypeRecord* record = type_record(datatype);
   if (!is_movable(record)) return false;
@@ -168,11 +168,11 @@ bool Side::take(Operation operation, const void* buf, MPI_Count count, MPI_Datat
       !locate(buf, all, *record, &bytes, &data)) {
     return false;
   }
-  Gain gain;
+  Benefit gain;
   if (!weigh(operation, *record, count, bytes / pairs, &gain) || !gain.gaps) return false;
   form_ = form_of(operation, *record);
   if (form_ == runtime().datatype_null) {
-    log_type(*record, Note::kMixed);
+    log_type(*record, Outcome::kMixed);
     return false;
   }
   // Adjacent pairs with the same flow become one part.
@@ -188,13 +188,13 @@ bool Side::take(Operation operation, const void* buf, MPI_Count count, MPI_Datat
 }
 
 template <typename Count, typename Displacement>
-bool Side::take(Operation operation, const void* buf, const Count* counts,
-                const Displacement* displacements, MPI_Datatype datatype, int pairs,
-                const Flows& flows, bool blocking) noexcept try {
+bool Side::handle(Operation operation, const void* buf, const Count* counts,
+                  const Displacement* displacements, MPI_Datatype datatype, int pairs,
+                  const Flows& flows, bool blocking) noexcept try {
   if (buf == MPI_IN_PLACE || counts == nullptr || displacements == nullptr) return false;
   const TypeRecord* record = type_record(datatype);
   if (!is_movable(record)) return false;
-  Gain gain;
+  Benefit gain;
   for (int i = 0; i < pairs; ++i) {
     const Count count = counts[i];
     if (count < 0 || !place<Displacement>(bytes_ / record->size_bytes)) return false;
@@ -214,7 +214,7 @@ bool Side::take(Operation operation, const void* buf, const Count* counts,
   if (!gain.gaps) return false;
   form_ = form_of(operation, *record);
   if (form_ == runtime().datatype_null) {
-    log_type(*record, Note::kMixed);
+    log_type(*record, Outcome::kMixed);
     return false;
   }
   return begin(record, gain.data, blocking);
@@ -223,14 +223,14 @@ bool Side::take(Operation operation, const void* buf, const Count* counts,
 }
 
 template <typename Count, typename Displacement>
-bool Side::take(Operation operation, const void* buf, const Count* counts,
-                const Displacement* displacements, const MPI_Datatype* datatypes, int pairs,
-                const Flows& flows, bool blocking) noexcept try {
+bool Side::handle(Operation operation, const void* buf, const Count* counts,
+                  const Displacement* displacements, const MPI_Datatype* datatypes, int pairs,
+                  const Flows& flows, bool blocking) noexcept try {
   if (buf == MPI_IN_PLACE || counts == nullptr || displacements == nullptr ||
       datatypes == nullptr) {
     return false;
   }
-  Gain gain;
+  Benefit gain;
   for (int i = 0; i < pairs; ++i) {
     const Count count = counts[i];
     if (count < 0 || !place<Displacement>(bytes_)) return false;
@@ -251,7 +251,7 @@ bool Side::take(Operation operation, const void* buf, const Count* counts,
     if (flow != Flow::kNone && !weigh(operation, *record, count, bytes, &gain)) return false;
     forms_.back() = form_of(operation, *record);
     if (forms_.back() == runtime().datatype_null) {
-      log_type(*record, Note::kMixed);
+      log_type(*record, Outcome::kMixed);
       return false;
     }
     add(*record, place_of, count, bytes, flow);
@@ -265,11 +265,11 @@ bool is_sound(MPI_Count count, MPI_Datatype datatype) noexcept {
   return count >= 0 && type_record(datatype) != nullptr;
 }
 
-#define LACUNA_INSTANTIATE(Count, Displacement)                                       \
-  template bool Side::take(Operation, const void*, const Count*, const Displacement*, \
-                           MPI_Datatype, int, const Flows&, bool) noexcept;           \
-  template bool Side::take(Operation, const void*, const Count*, const Displacement*, \
-                           const MPI_Datatype*, int, const Flows&, bool) noexcept;
+#define LACUNA_INSTANTIATE(Count, Displacement)                                         \
+  template bool Side::handle(Operation, const void*, const Count*, const Displacement*, \
+                             MPI_Datatype, int, const Flows&, bool) noexcept;           \
+  template bool Side::handle(Operation, const void*, const Count*, const Displacement*, \
+                             const MPI_Datatype*, int, const Flows&, bool) noexcept;
 LACUNA_INSTANTIATE(int, int)
 LACUNA_INSTANTIATE(int, MPI_Aint)
 LACUNA_INSTANTIATE(MPI_Count, MPI_Aint)

@@ -37,7 +37,7 @@ struct Flows {
 };
 
 // Elements of one type that follow each other in memory.
-struct Part {
+struct Segment {
   PlanPtr plan;  // null: contiguous
   std::byte* memory;
   MPI_Count count;
@@ -47,27 +47,27 @@ struct Part {
 };
 
 // Whether packing pays for `bytes` with gaps between two ranks, in a collective.
-bool pays_to_carry(Operation operation, const TypeRecord& record, MPI_Count count,
-                   int64_t bytes) noexcept;
+bool pays_to_pack(Operation operation, const TypeRecord& record, MPI_Count count,
+                  int64_t bytes) noexcept;
 
 // A side that lacuna handles, and what MPI gets instead of its buffer, displacements and types.
 class Side {
  public:
   // The same count for each pair, one after the other (MPI_Gather and kin). False: declined.
-  bool take(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype, int pairs,
-            const Flows& flows, bool blocking) noexcept;
+  bool handle(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
+              int pairs, const Flows& flows, bool blocking) noexcept;
   // Counts and displacements, in extents of the one type (MPI_Gatherv and kin).
   template <typename Count, typename Displacement>
-  bool take(Operation operation, const void* buf, const Count* counts,
-            const Displacement* displacements, MPI_Datatype datatype, int pairs, const Flows& flows,
-            bool blocking) noexcept;
+  bool handle(Operation operation, const void* buf, const Count* counts,
+              const Displacement* displacements, MPI_Datatype datatype, int pairs,
+              const Flows& flows, bool blocking) noexcept;
   // Counts, displacements in bytes and types (MPI_Alltoallw and kin).
   template <typename Count, typename Displacement>
-  bool take(Operation operation, const void* buf, const Count* counts,
-            const Displacement* displacements, const MPI_Datatype* datatypes, int pairs,
-            const Flows& flows, bool blocking) noexcept;
+  bool handle(Operation operation, const void* buf, const Count* counts,
+              const Displacement* displacements, const MPI_Datatype* datatypes, int pairs,
+              const Flows& flows, bool blocking) noexcept;
 
-  bool taken() const noexcept { return static_cast<bool>(staging_); }
+  bool handled() const noexcept { return static_cast<bool>(staging_); }
   bool comes_in() const noexcept { return comes_in_; }
   void* buffer() const noexcept { return staging_.data(); }
   MPI_Datatype datatype() const noexcept { return form_; }
@@ -85,16 +85,16 @@ class Side {
   void unpack_all() const noexcept;
 
  private:
-  struct Gain;
+  struct Benefit;
   bool weigh(Operation operation, const TypeRecord& record, MPI_Count count, int64_t bytes,
-             Gain* gain) const noexcept;
+             Benefit* gain) const noexcept;
   bool begin(const TypeRecord* record, const void* data, bool blocking) noexcept;
   template <typename Displacement>
   bool place(int64_t displacement);
   void add(const TypeRecord& record, const void* memory, MPI_Count count, int64_t bytes, Flow flow);
 
   Staging staging_;
-  std::vector<Part> parts_;
+  std::vector<Segment> segments_;
   Account account_;
   int64_t bytes_ = 0;
   bool comes_in_ = false;
@@ -105,15 +105,15 @@ class Side {
 };
 
 // The two sides. Lives until the call has completed.
-struct Exchange : Completion {
+struct Sides : Completion {
   Side out;
   Side in;
   bool of_file = false;  // a file operation (files.hpp)
 
   // `in` has data to send, too, if they stay in place.
   void pack() const noexcept override {
-    if (out.taken()) out.pack_all();
-    if (in.taken()) in.pack_all();
+    if (out.handled()) out.pack_all();
+    if (in.handled()) in.pack_all();
   }
   void finish(bool success) noexcept override {
     if (success && in.comes_in()) in.unpack_all();
@@ -122,9 +122,9 @@ struct Exchange : Completion {
 };
 
 // Moves the exchange to the heap until the call has completed. Null: out of memory.
-PendingRequest* new_pending_exchange(Exchange* exchange);
-inline Exchange& exchange_of(const PendingRequest& entry) noexcept {
-  return static_cast<Exchange&>(*entry.completion);
+PendingRequest* new_pending_sides(Sides* sides);
+inline Sides& sides_of(const PendingRequest& entry) noexcept {
+  return static_cast<Sides&>(*entry.completion);
 }
 
 // Whether the arguments of a side that is left to the library are valid. Checked if the other side

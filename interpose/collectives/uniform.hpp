@@ -34,68 +34,69 @@ class Start {
 
 // uniform.cpp
 template <typename Count>
-Answer take_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
-                  Start start);
+Answer handle_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                    Start start);
 template <typename Count>
-Answer take_gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                   Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Start start);
+Answer handle_gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Start start);
 template <typename Count>
-Answer take_scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                    Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Start start);
+Answer handle_scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                      Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, Start start);
 template <typename Count>
-Answer take_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                      Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start);
+Answer handle_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                        Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start);
 template <typename Count>
-Answer take_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                     Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start);
+Answer handle_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                       Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, Start start);
 
 // varying.cpp
 template <typename Count, typename Displacement>
-Answer take_gatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                    const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
-                    int root, MPI_Comm comm, Start start);
+Answer handle_gatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                      const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
+                      int root, MPI_Comm comm, Start start);
 template <typename Count, typename Displacement>
-Answer take_scatterv(const void* sendbuf, const Count* sendcounts, const Displacement* displs,
-                     MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype,
-                     int root, MPI_Comm comm, Start start);
+Answer handle_scatterv(const void* sendbuf, const Count* sendcounts, const Displacement* displs,
+                       MPI_Datatype sendtype, void* recvbuf, Count recvcount, MPI_Datatype recvtype,
+                       int root, MPI_Comm comm, Start start);
 template <typename Count, typename Displacement>
-Answer take_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                       const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
-                       MPI_Comm comm, Start start);
+Answer handle_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                         const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype,
+                         MPI_Comm comm, Start start);
 template <typename Count, typename Displacement>
-Answer take_alltoallv(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
-                      MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
-                      const Displacement* rdispls, MPI_Datatype recvtype, MPI_Comm comm,
-                      Start start);
+Answer handle_alltoallv(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
+                        MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
+                        const Displacement* rdispls, MPI_Datatype recvtype, MPI_Comm comm,
+                        Start start);
 template <typename Count, typename Displacement>
-Answer take_alltoallw(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
-                      const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts,
-                      const Displacement* rdispls, const MPI_Datatype* recvtypes, MPI_Comm comm,
-                      Start start);
+Answer handle_alltoallw(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
+                        const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts,
+                        const Displacement* rdispls, const MPI_Datatype* recvtypes, MPI_Comm comm,
+                        Start start);
 
 // neighbors.cpp
 template <typename Count>
-Answer take_neighbor_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
-                               void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                               Start start);
+Answer handle_neighbor_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                                 void* recvbuf, Count recvcount, MPI_Datatype recvtype,
+                                 MPI_Comm comm, Start start);
 template <typename Count, typename Displacement>
-Answer take_neighbor_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
-                                void* recvbuf, const Count* recvcounts, const Displacement* displs,
-                                MPI_Datatype recvtype, MPI_Comm comm, Start start);
+Answer handle_neighbor_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                                  void* recvbuf, const Count* recvcounts,
+                                  const Displacement* displs, MPI_Datatype recvtype, MPI_Comm comm,
+                                  Start start);
 template <typename Count>
-Answer take_neighbor_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
-                              void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                              Start start);
+Answer handle_neighbor_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+                                void* recvbuf, Count recvcount, MPI_Datatype recvtype,
+                                MPI_Comm comm, Start start);
 template <typename Count, typename Displacement>
-Answer take_neighbor_alltoallv(const void* sendbuf, const Count* sendcounts,
-                               const Displacement* sdispls, MPI_Datatype sendtype, void* recvbuf,
-                               const Count* recvcounts, const Displacement* rdispls,
-                               MPI_Datatype recvtype, MPI_Comm comm, Start start);
+Answer handle_neighbor_alltoallv(const void* sendbuf, const Count* sendcounts,
+                                 const Displacement* sdispls, MPI_Datatype sendtype, void* recvbuf,
+                                 const Count* recvcounts, const Displacement* rdispls,
+                                 MPI_Datatype recvtype, MPI_Comm comm, Start start);
 template <typename Count>
-Answer take_neighbor_alltoallw(const void* sendbuf, const Count* sendcounts,
-                               const MPI_Aint* sdispls, const MPI_Datatype* sendtypes,
-                               void* recvbuf, const Count* recvcounts, const MPI_Aint* rdispls,
-                               const MPI_Datatype* recvtypes, MPI_Comm comm, Start start);
+Answer handle_neighbor_alltoallw(const void* sendbuf, const Count* sendcounts,
+                                 const MPI_Aint* sdispls, const MPI_Datatype* sendtypes,
+                                 void* recvbuf, const Count* recvcounts, const MPI_Aint* rdispls,
+                                 const MPI_Datatype* recvtypes, MPI_Comm comm, Start start);
 
 }  // namespace lacuna
 

@@ -24,23 +24,22 @@ Split** link_of(MPI_File fh) {
 
 }  // namespace
 
-bool take_memory(const void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
-                 Exchange* exchange) {
+bool handle_memory(const void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
+                   Sides* sides) {
   finish_freed_requests();
-  exchange->of_file = true;
-  if (!exchange->out.take(Operation::kFileWrite, buf, count, datatype, 1, {Flow::kOut}, blocking))
+  sides->of_file = true;
+  if (!sides->out.handle(Operation::kFileWrite, buf, count, datatype, 1, {Flow::kOut}, blocking))
     return false;
-  exchange->pack();
+  sides->pack();
   return true;
 }
 
-bool take_memory(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
-                 Exchange* exchange) {
+bool handle_memory(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking, Sides* sides) {
   finish_freed_requests();
-  exchange->of_file = true;
-  if (!exchange->in.take(Operation::kFileRead, buf, count, datatype, 1, {Flow::kBoth}, blocking))
+  sides->of_file = true;
+  if (!sides->in.handle(Operation::kFileRead, buf, count, datatype, 1, {Flow::kBoth}, blocking))
     return false;
-  exchange->pack();
+  sides->pack();
   return true;
 }
 

@@ -26,52 +26,51 @@
 namespace lacuna {
 
 // files.cpp: the memory of a call. False: declined.
-bool take_memory(const void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
-                 Exchange* exchange);
-bool take_memory(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
-                 Exchange* exchange);
+bool handle_memory(const void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking,
+                   Sides* sides);
+bool handle_memory(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocking, Sides* sides);
 
 // The side that the library gets.
 template <typename Memory>
-const Side& side_of(const Exchange& exchange) {
-  return std::is_const_v<Memory> ? exchange.out : exchange.in;
+const Side& side_of(const Sides& sides) {
+  return std::is_const_v<Memory> ? sides.out : sides.in;
 }
 
 template <typename Function, typename Memory, typename Count, typename... Where>
-Answer take_file(Function Next::* function, Memory* buf, Count count, MPI_Datatype datatype,
-                 MPI_Status* status, Where... where) {
-  Exchange exchange;
-  if (!take_memory(buf, count, datatype, true, &exchange)) return kDeclined;
-  const Side& side = side_of<Memory>(exchange);
+Answer handle_file(Function Next::* function, Memory* buf, Count count, MPI_Datatype datatype,
+                   MPI_Status* status, Where... where) {
+  Sides sides;
+  if (!handle_memory(buf, count, datatype, true, &sides)) return kDeclined;
+  const Side& side = side_of<Memory>(sides);
   const int code =
       (next_functions().*function)(where..., side.buffer(), count, side.datatype(), status);
-  if (code == MPI_SUCCESS) exchange.in.unpack_all();
-  return taken(code);
+  if (code == MPI_SUCCESS) sides.in.unpack_all();
+  return handled(code);
 }
 
 bool may_start_on_file(bool reads);  // files.cpp
 
 // The request that the program gets is the library's own.
 template <typename Function, typename Memory, typename Count, typename... Where>
-Answer take_file_start(Function Next::* function, Memory* buf, Count count, MPI_Datatype datatype,
-                       MPI_Request* request, Where... where) {
+Answer handle_file_start(Function Next::* function, Memory* buf, Count count, MPI_Datatype datatype,
+                         MPI_Request* request, Where... where) {
   constexpr bool kReads = !std::is_const_v<Memory>;
   if (!may_start_on_file(kReads) || !may_start(datatype, request)) return kDeclined;
-  Exchange exchange;
-  if (!take_memory(buf, count, datatype, false, &exchange)) return kDeclined;
-  PendingRequest* entry = new_pending_exchange(&exchange);
+  Sides sides;
+  if (!handle_memory(buf, count, datatype, false, &sides)) return kDeclined;
+  PendingRequest* entry = new_pending_sides(&sides);
   if (entry == nullptr) return kDeclined;
-  const Side& side = side_of<Memory>(exchange_of(*entry));
+  const Side& side = side_of<Memory>(sides_of(*entry));
   MPI_Request started = MPI_REQUEST_NULL;
   const int code =
       (next_functions().*function)(where..., side.buffer(), count, side.datatype(), &started);
-  return taken(settle_started(entry, started, request, code));
+  return handled(settle_started(entry, started, request, code));
 }
 
 // A split collective between its begin and its end; a file has one at most.
 struct Split {
   MPI_File fh;
-  Exchange exchange;
+  Sides sides;
   Split* next = nullptr;
 };
 
@@ -84,8 +83,8 @@ void drop_split(Split* split);
 void forget_split(MPI_File fh);
 
 template <typename Function, typename Memory, typename Count, typename... Offset>
-Answer take_file_begin(Function Next::* function, Memory* buf, Count count, MPI_Datatype datatype,
-                       MPI_File fh, Offset... offset) {
+Answer handle_file_begin(Function Next::* function, Memory* buf, Count count, MPI_Datatype datatype,
+                         MPI_File fh, Offset... offset) {
   const auto begin = next_functions().*function;
   if (find_split(fh) != nullptr) {
     // A mistake of the program's, unless the first one has failed: MPICH 5 returns MPI_SUCCESS
@@ -96,30 +95,29 @@ Answer take_file_begin(Function Next::* function, Memory* buf, Count count, MPI_
   }
   Split* split = new_split(fh);
   if (split == nullptr) return kDeclined;
-  if (!take_memory(buf, count, datatype, false, &split->exchange)) {
+  if (!handle_memory(buf, count, datatype, false, &split->sides)) {
     drop_split(split);
     return kDeclined;
   }
-  const Side& side = side_of<Memory>(split->exchange);
+  const Side& side = side_of<Memory>(split->sides);
   const int code = begin(fh, offset..., side.buffer(), count, side.datatype());
   if (code == MPI_SUCCESS) {
     add_split(split);
   } else {
     drop_split(split);
   }
-  return taken(code);
+  return handled(code);
 }
 
 template <typename Function, typename Memory>
-Answer take_file_end(Function Next::* function, Memory*, MPI_Status* status, MPI_File fh) {
+Answer handle_file_end(Function Next::* function, Memory*, MPI_Status* status, MPI_File fh) {
   Split* split = find_split(fh);
-  if (split == nullptr || !side_of<Memory>(split->exchange).taken()) return kDeclined;
-  const int code =
-      (next_functions().*function)(fh, side_of<Memory>(split->exchange).buffer(), status);
-  if (code != MPI_SUCCESS) return taken(code);  // it has not ended
-  split->exchange.in.unpack_all();
+  if (split == nullptr || !side_of<Memory>(split->sides).handled()) return kDeclined;
+  const int code = (next_functions().*function)(fh, side_of<Memory>(split->sides).buffer(), status);
+  if (code != MPI_SUCCESS) return handled(code);  // it has not ended
+  split->sides.in.unpack_all();
   forget_split(fh);
-  return taken(code);
+  return handled(code);
 }
 
 int around_file_close(const Next& next, MPI_File* fh);

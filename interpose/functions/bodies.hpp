@@ -30,120 +30,121 @@ int around_type_free(const Next& next, MPI_Datatype* datatype);
 
 // messages/pack.cpp; Count is int or MPI_Count.
 template <typename Count>
-Answer take_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
-                 MPI_Count outsize, Count* position, MPI_Comm comm);
+Answer handle_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
+                   MPI_Count outsize, Count* position, MPI_Comm comm);
 template <typename Count>
-Answer take_unpack(const void* inbuf, MPI_Count insize, Count* position, void* outbuf,
-                   MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm);
+Answer handle_unpack(const void* inbuf, MPI_Count insize, Count* position, void* outbuf,
+                     MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm);
 
 // messages/blocking.cpp
 enum class SendMode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
-Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                 int tag, MPI_Comm comm);
-Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                 MPI_Comm comm, MPI_Status* status);
-Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
-                  MPI_Status* status);
-Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
-                     int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                     int source, int recvtag, MPI_Comm comm, MPI_Status* status);
-Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                             int sendtag, int source, int recvtag, MPI_Comm comm,
-                             MPI_Status* status);
+Answer handle_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                   int tag, MPI_Comm comm);
+Answer handle_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                   MPI_Comm comm, MPI_Status* status);
+Answer handle_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                    MPI_Status* status);
+Answer handle_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                       int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                       int source, int recvtag, MPI_Comm comm, MPI_Status* status);
+Answer handle_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                               int sendtag, int source, int recvtag, MPI_Comm comm,
+                               MPI_Status* status);
 
 // direct/messages/probe.cpp; MPI_Probe and MPI_Mprobe have no flag.
-Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status);
-Answer take_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
-                   MPI_Status* status);
+Answer handle_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status);
+Answer handle_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+                     MPI_Status* status);
 
 // messages/nonblocking.cpp
-Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                  int tag, MPI_Comm comm, MPI_Request* request);
-Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                  MPI_Comm comm, MPI_Request* request);
-Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
-                   MPI_Request* request);
+Answer handle_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                    int dest, int tag, MPI_Comm comm, MPI_Request* request);
+Answer handle_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                    MPI_Comm comm, MPI_Request* request);
+Answer handle_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                     MPI_Request* request);
 int missing_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                       int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                       int source, int recvtag, MPI_Comm comm, MPI_Request* request);
-Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
-                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                      int source, int recvtag, MPI_Comm comm, MPI_Request* request);
-Answer take_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                              int sendtag, int source, int recvtag, MPI_Comm comm,
-                              MPI_Request* request);
-Answer take_request_free(MPI_Request* request);
-Answer take_cancel(MPI_Request* request);
+Answer handle_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                        int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                        int source, int recvtag, MPI_Comm comm, MPI_Request* request);
+Answer handle_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                                int sendtag, int source, int recvtag, MPI_Comm comm,
+                                MPI_Request* request);
+Answer handle_request_free(MPI_Request* request);
+Answer handle_cancel(MPI_Request* request);
 
 // messages/persistent.cpp
-Answer take_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,
-                      int dest, int tag, MPI_Comm comm, MPI_Request* request);
-Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                      MPI_Comm comm, MPI_Request* request);
-Answer take_start(MPI_Request* request);
-Answer take_startall(int count, MPI_Request* requests);
+Answer handle_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                        int dest, int tag, MPI_Comm comm, MPI_Request* request);
+Answer handle_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                        MPI_Comm comm, MPI_Request* request);
+Answer handle_start(MPI_Request* request);
+Answer handle_startall(int count, MPI_Request* requests);
 
 // rma/
-Answer take_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                MPI_Datatype target_datatype, MPI_Win win);
-Answer take_get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                MPI_Datatype target_datatype, MPI_Win win);
-Answer take_accumulate(const void* origin_addr, MPI_Count origin_count,
-                       MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                       MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                       MPI_Win win);
-Answer take_get_accumulate(const void* origin_addr, MPI_Count origin_count,
-                           MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count,
-                           MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
-                           MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                           MPI_Win win);
-Answer take_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request);
-Answer take_rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request);
-Answer take_raccumulate(const void* origin_addr, MPI_Count origin_count,
-                        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                        MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                        MPI_Win win, MPI_Request* request);
-Answer take_rget_accumulate(const void* origin_addr, MPI_Count origin_count,
-                            MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count,
-                            MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
-                            MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                            MPI_Win win, MPI_Request* request);
-Answer take_win_fence(int assert, MPI_Win win);
-Answer take_win_complete(MPI_Win win);
-Answer take_win_unlock(int rank, MPI_Win win);
-Answer take_win_unlock_all(MPI_Win win);
-Answer take_win_flush(int rank, MPI_Win win);
-Answer take_win_flush_all(MPI_Win win);
-Answer take_win_flush_local(int rank, MPI_Win win);
-Answer take_win_flush_local_all(MPI_Win win);
-Answer take_win_free(MPI_Win* win);
+Answer handle_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Win win);
+Answer handle_get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Win win);
+Answer handle_accumulate(const void* origin_addr, MPI_Count origin_count,
+                         MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                         MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                         MPI_Win win);
+Answer handle_get_accumulate(const void* origin_addr, MPI_Count origin_count,
+                             MPI_Datatype origin_datatype, void* result_addr,
+                             MPI_Count result_count, MPI_Datatype result_datatype, int target_rank,
+                             MPI_Aint target_disp, MPI_Count target_count,
+                             MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
+Answer handle_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                   int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                   MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request);
+Answer handle_rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                   int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                   MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request);
+Answer handle_raccumulate(const void* origin_addr, MPI_Count origin_count,
+                          MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                          MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                          MPI_Win win, MPI_Request* request);
+Answer handle_rget_accumulate(const void* origin_addr, MPI_Count origin_count,
+                              MPI_Datatype origin_datatype, void* result_addr,
+                              MPI_Count result_count, MPI_Datatype result_datatype, int target_rank,
+                              MPI_Aint target_disp, MPI_Count target_count,
+                              MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,
+                              MPI_Request* request);
+Answer handle_win_fence(int assert, MPI_Win win);
+Answer handle_win_complete(MPI_Win win);
+Answer handle_win_unlock(int rank, MPI_Win win);
+Answer handle_win_unlock_all(MPI_Win win);
+Answer handle_win_flush(int rank, MPI_Win win);
+Answer handle_win_flush_all(MPI_Win win);
+Answer handle_win_flush_local(int rank, MPI_Win win);
+Answer handle_win_flush_local_all(MPI_Win win);
+Answer handle_win_free(MPI_Win* win);
 
 // requests/one.cpp
-Answer take_wait(MPI_Request* request, MPI_Status* status);
-Answer take_test(MPI_Request* request, int* flag, MPI_Status* status);
-Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* status);
+Answer handle_wait(MPI_Request* request, MPI_Status* status);
+Answer handle_test(MPI_Request* request, int* flag, MPI_Status* status);
+Answer handle_request_get_status(MPI_Request request, int* flag, MPI_Status* status);
 
 // requests/many.cpp
-Answer take_waitall(int count, MPI_Request* requests, MPI_Status* statuses);
-Answer take_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status);
-Answer take_waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
-                     MPI_Status* statuses);
-Answer take_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses);
-Answer take_testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status);
-Answer take_testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
-                     MPI_Status* statuses);
-Answer take_request_get_status_all(int count, const MPI_Request* requests, int* flag,
-                                   MPI_Status* statuses);
-Answer take_request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
-                                   MPI_Status* status);
-Answer take_request_get_status_some(int incount, const MPI_Request* requests, int* outcount,
-                                    int* indices, MPI_Status* statuses);
+Answer handle_waitall(int count, MPI_Request* requests, MPI_Status* statuses);
+Answer handle_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status);
+Answer handle_waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
+                       MPI_Status* statuses);
+Answer handle_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses);
+Answer handle_testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status);
+Answer handle_testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
+                       MPI_Status* statuses);
+Answer handle_request_get_status_all(int count, const MPI_Request* requests, int* flag,
+                                     MPI_Status* statuses);
+Answer handle_request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
+                                     MPI_Status* status);
+Answer handle_request_get_status_some(int incount, const MPI_Request* requests, int* outcount,
+                                      int* indices, MPI_Status* statuses);
 
 // requests/stand_ins.cpp: replace functions of MPI 4.1 that an older library lacks
 int missing_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,

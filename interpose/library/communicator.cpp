@@ -96,7 +96,7 @@ class Silence {
     for (Silenced& one : silenced_) {
       if (!one.is_silent) continue;
       next.MPI_Comm_set_errhandler(one.comm, one.handler);
-      let_go(&one.handler);
+      free_handler(&one.handler);
     }
   }
   Silence(const Silence&) = delete;
@@ -141,17 +141,17 @@ bool has_plain_ranks([[maybe_unused]] MPI_Comm comm) noexcept {
   return true;
 }
 
-MPI_Comm hears_of_none() {
+MPI_Comm comm_of_unattached_errors() {
   const Runtime& rt = runtime();
   if (rt.flavour != Flavour::kMpich || rt.mpich_major < 5) return rt.comm_world;
   MPI_Errhandler handler = rt.errors_are_fatal;
   const int code = next_functions().MPI_Comm_get_errhandler(rt.comm_self, &handler);
   if (code != MPI_SUCCESS || handler == rt.errors_are_fatal) return rt.comm_world;
-  let_go(&handler);
+  free_handler(&handler);
   return rt.comm_self;
 }
 
-bool ask_group(MPI_Comm comm, Group* group, int* code) {
+bool query_comm(MPI_Comm comm, CommInfo* group, int* code) {
   const Next& next = next_functions();
   int inter = 0;
   if (!ask(next.MPI_Comm_test_inter, comm, &inter, code) ||
@@ -163,7 +163,7 @@ bool ask_group(MPI_Comm comm, Group* group, int* code) {
              code);
 }
 
-bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code) {
+bool query_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code) {
   int topology = MPI_UNDEFINED;
   if (!ask(next_functions().MPI_Topo_test, comm, &topology, code)) return false;
   bool known = false;
@@ -178,12 +178,12 @@ bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code) {
   return true;
 }
 
-bool ask_neighbor_ranks(MPI_Comm comm, std::vector<int>* sources, std::vector<int>* targets) {
+bool query_neighbor_ranks(MPI_Comm comm, std::vector<int>* sources, std::vector<int>* targets) {
   const Next& next = next_functions();
   int topology = MPI_UNDEFINED;
   int code = 0;
   Neighbors known;
-  if (!ask(next.MPI_Topo_test, comm, &topology, &code) || !ask_neighbors(comm, &known, &code) ||
+  if (!ask(next.MPI_Topo_test, comm, &topology, &code) || !query_neighbors(comm, &known, &code) ||
       !known.is_known)
     return false;
   const auto some = [](int n) { return static_cast<size_t>(n) + 1; };  // so that data() is not null

@@ -18,7 +18,7 @@ enum class Role : uint8_t {
   kNone,  // in an intercommunicator, of the root's group but not the root; or `root` is invalid
 };
 
-struct Group {
+struct CommInfo {
   bool inter = false;
   int rank = 0;   // in the own group
   int pairs = 0;  // ranks of the group that data go to or come from
@@ -45,10 +45,10 @@ bool has_plain_ranks(MPI_Comm comm) noexcept;
 
 // The communicator whose error handler MPICH calls for an error that belongs to none:
 // MPI_COMM_WORLD; for MPICH 5, MPI_COMM_SELF if the program has set a handler there.
-MPI_Comm hears_of_none();
+MPI_Comm comm_of_unattached_errors();
 
 // False: the library has raised an error, and the program's call must return `code`.
-bool ask_group(MPI_Comm comm, Group* group, int* code);
+bool query_comm(MPI_Comm comm, CommInfo* group, int* code);
 
 // The neighbours of a topology: where data come from, and where they go to. In a grid some may be
 // absent (MPI_PROC_NULL at the border); their parts of the buffers are not touched.
@@ -60,11 +60,11 @@ struct Neighbors {
   std::vector<char> absent_targets;
 };
 
-// False: as ask_group(). If they are not known, the counts are 0.
-bool ask_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code);
+// False: as query_comm(). If they are not known, the counts are 0.
+bool query_neighbors(MPI_Comm comm, Neighbors* neighbors, int* code);
 
 // Their ranks, MPI_PROC_NULL for those that are absent. False: the query failed.
-bool ask_neighbor_ranks(MPI_Comm comm, std::vector<int>* sources, std::vector<int>* targets);
+bool query_neighbor_ranks(MPI_Comm comm, std::vector<int>* sources, std::vector<int>* targets);
 
 }  // namespace lacuna
 

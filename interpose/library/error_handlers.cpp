@@ -16,7 +16,7 @@ int raise_error(MPI_Comm comm, int error_class) {
   return error_class;
 }
 
-bool let_go(MPI_Errhandler* handler) noexcept {
+bool free_handler(MPI_Errhandler* handler) noexcept {
   if (*handler == runtime().errors_are_fatal || *handler == runtime().errors_return) return false;
   next_functions().MPI_Errhandler_free(handler);
   return true;
@@ -24,11 +24,13 @@ bool let_go(MPI_Errhandler* handler) noexcept {
 
 // Open MPI calls the handler of the request's communicator with the request's own error. MPICH
 // passes what the call returns, to the handler for errors that have no communicator.
-int raise_error_of_many(MPI_Comm comm, int error_class, int told) {
+int raise_error_of_many(MPI_Comm comm, int error_class, int reported) {
   if (runtime().flavour != Flavour::kOpenMpi)
-    return raise_error(tells_none_of_several(runtime().flavour) ? hears_of_none() : comm, told);
+    return raise_error(
+        raises_errors_of_several_on_none(runtime().flavour) ? comm_of_unattached_errors() : comm,
+        reported);
   raise_error(comm, error_class);
-  return told;
+  return reported;
 }
 
 }  // namespace lacuna

@@ -10,13 +10,13 @@ namespace lacuna {
 
 // Frees a handle from MPI_Comm_get_errhandler or its like. False for MPI's own handlers
 // (MPI_ERRORS_RETURN, MPI_ERRORS_ARE_FATAL), which are not freed; true if the program made it.
-bool let_go(MPI_Errhandler* handler) noexcept;
+bool free_handler(MPI_Errhandler* handler) noexcept;
 
 // Calls the error handler of the communicator. Returns the code that the MPI call must return.
 int raise_error(MPI_Comm comm, int error_class);
 // The same for a call that completes several requests, of which one, on `comm`, has failed. The
-// call returns `told`.
-int raise_error_of_many(MPI_Comm comm, int error_class, int told);
+// call returns `reported`.
+int raise_error_of_many(MPI_Comm comm, int error_class, int reported);
 
 }  // namespace lacuna
 

@@ -29,15 +29,15 @@ int send_packed(SendMode mode, Outgoing* outgoing, int dest, int tag, MPI_Comm c
 
 }  // namespace
 
-Answer take_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                 int tag, MPI_Comm comm) {
+Answer handle_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                   int tag, MPI_Comm comm) {
   finish_freed_requests();
   if (!may_send(mode)) return kDeclined;
   Outgoing outgoing;
   outgoing.mode = mode;
   outgoing.tag = tag;
   if (!make_outgoing(buf, count, datatype, dest, comm, true, &outgoing)) return kDeclined;
-  return taken(send_packed(mode, &outgoing, dest, tag, comm));
+  return handled(send_packed(mode, &outgoing, dest, tag, comm));
 }
 
 namespace {
@@ -52,21 +52,21 @@ Answer receive_packed(void* buf, MPI_Count count, MPI_Datatype datatype, int sou
   if (!make_incoming(buf, count, datatype, source, comm, true, &incoming)) return kDeclined;
   OwnStatus own(status);
   const int code = own.finish(incoming, receive(&incoming, own.get()));
-  return incoming.is_only_watched() ? watched(code) : taken(code);
+  return incoming.is_only_watched() ? watched(code) : handled(code);
 }
 
 }  // namespace
 
 int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* status,
-                 direct::Detour* detour) {
+                 direct::HeldReceive* held_receive) {
   const Next& next = next_functions();
-  const Wire wire = incoming.form();
-  void* const place = incoming.place();
+  const Wire wire = incoming.library_type();
+  void* const place = incoming.library_buffer();
   const int code =
       fits_int(wire.count)
           ? next.MPI_Mrecv(place, static_cast<int>(wire.count), wire.type, message, status)
           : next.MPI_Mrecv_c(place, wire.count, wire.type, message, status);
-  detour->finish();
+  held_receive->finish();
   return code;
 }
 
@@ -80,8 +80,8 @@ bool must_post(int source) {
 
 int post_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                  MPI_Comm comm, MPI_Request* request) {
-  const Answer answer = take_irecv(buf, count, datatype, source, tag, comm, request);
-  if (answer.taken) return answer.code;
+  const Answer answer = handle_irecv(buf, count, datatype, source, tag, comm, request);
+  if (answer.handled) return answer.code;
   const Next& next = next_functions();
   return fits_int(count)
              ? next.MPI_Irecv(buf, static_cast<int>(count), datatype, source, tag, comm, request)
@@ -91,47 +91,49 @@ int post_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, 
 // After an error there may be no request.
 int wait_for(MPI_Request* request, MPI_Status* status, int code) {
   if (code != MPI_SUCCESS || *request == runtime().request_null) return code;
-  const Answer answer = take_wait(request, status);
-  return answer.taken ? answer.code : next_functions().MPI_Wait(request, status);
+  const Answer answer = handle_wait(request, status);
+  return answer.handled ? answer.code : next_functions().MPI_Wait(request, status);
 }
 
 }  // namespace
 
-Answer take_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                 MPI_Comm comm, MPI_Status* status) {
+Answer handle_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                   MPI_Comm comm, MPI_Status* status) {
   if (must_post(source)) {
     MPI_Request request = runtime().request_null;
     const int code = post_receive(buf, count, datatype, source, tag, comm, &request);
     return watched(wait_for(&request, status, code));
   }
   const auto receive = [&](Incoming* incoming, MPI_Status* own) {
-    direct::Detour detour;
-    detour.start(&source, &tag, &comm);
-    incoming->lead(detour);
-    if (MPI_Message* held = detour.message()) return receive_held(held, *incoming, own, &detour);
+    direct::HeldReceive held_receive;
+    held_receive.start(&source, &tag, &comm);
+    incoming->redirect(held_receive);
+    if (MPI_Message* held = held_receive.message())
+      return receive_held(held, *incoming, own, &held_receive);
     const Next& next = next_functions();
-    const Wire wire = incoming->form();
-    void* const place = incoming->place();
+    const Wire wire = incoming->library_type();
+    void* const place = incoming->library_buffer();
     const int code =
         fits_int(wire.count)
             ? next.MPI_Recv(place, static_cast<int>(wire.count), wire.type, source, tag, comm, own)
             : next.MPI_Recv_c(place, wire.count, wire.type, source, tag, comm, own);
-    detour.finish();
+    held_receive.finish();
     return code;
   };
   return receive_packed(buf, count, datatype, source, comm, false, status, receive);
 }
 
 // Messages without a source (MPI_MESSAGE_NULL, MPI_MESSAGE_NO_PROC) are left to the library.
-Answer take_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
-                  MPI_Status* status) {
+Answer handle_mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                    MPI_Status* status) {
   if (!is_message(message)) return kDeclined;
   const auto receive = [&](Incoming* incoming, MPI_Status* own) {
-    direct::Detour detour;
-    detour.start(*message);
-    incoming->lead(detour);
-    if (detour.taken() && tells_owner(runtime().flavour)) incoming->comm = detour.comm();
-    return receive_held(message, *incoming, own, &detour);
+    direct::HeldReceive held_receive;
+    held_receive.start(*message);
+    incoming->redirect(held_receive);
+    if (held_receive.redirected() && raises_mrecv_errors_on_comm(runtime().flavour))
+      incoming->comm = held_receive.comm();
+    return receive_held(message, *incoming, own, &held_receive);
   };
   return receive_packed(buf, count, datatype, MPI_ANY_SOURCE, runtime().comm_world, true, status,
                         receive);
@@ -161,19 +163,19 @@ int begin_send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatyp
 int led_sendrecv(Outgoing* outgoing, const void* sendbuf, MPI_Count sendcount,
                  MPI_Datatype sendtype, int dest, int sendtag, MPI_Comm comm,
                  const Incoming& incoming, int source, int recvtag, MPI_Comm where,
-                 MPI_Status* status, direct::Detour* detour) {
+                 MPI_Status* status, direct::HeldReceive* held_receive) {
   int code = MPI_SUCCESS;
-  if (MPI_Message* held = detour->message()) {
-    code = receive_held(held, incoming, status, detour);
+  if (MPI_Message* held = held_receive->message()) {
+    code = receive_held(held, incoming, status, held_receive);
   } else {
     const Next& next = next_functions();
-    const Wire wire = incoming.form();
-    void* const place = incoming.place();
+    const Wire wire = incoming.library_type();
+    void* const place = incoming.library_buffer();
     code = fits_int(wire.count)
                ? next.MPI_Recv(place, static_cast<int>(wire.count), wire.type, source, recvtag,
                                where, status)
                : next.MPI_Recv_c(place, wire.count, wire.type, source, recvtag, where, status);
-    detour->finish();
+    held_receive->finish();
   }
   const int sent = send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm);
   if (sent != MPI_SUCCESS) outgoing->give_up();
@@ -208,9 +210,9 @@ Answer posted_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
 }  // namespace
 
 // A side that lacuna declines keeps its arguments.
-Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
-                     int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                     int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+Answer handle_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                       int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                       int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   finish_freed_requests();
   if (must_post(source)) {
     return posted_sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
@@ -237,14 +239,15 @@ Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
   // If the sending half is invalid, the library finds the error, and receives nothing.
   if (direct::any_held() && receives &&
       (dest == MPI_PROC_NULL || direct::can_send(dest, sendtag, comm))) {
-    direct::Detour detour;
+    direct::HeldReceive held_receive;
     MPI_Comm where = comm;
-    detour.start(&source, &recvtag, &where);
-    incoming.lead(detour);
-    if (detour.taken()) {
-      const int received = led_sendrecv(&outgoing, sendbuf, sendcount, sendtype, dest, sendtag,
-                                        comm, incoming, source, recvtag, where, own.get(), &detour);
-      return taken(own.finish(incoming, received));
+    held_receive.start(&source, &recvtag, &where);
+    incoming.redirect(held_receive);
+    if (held_receive.redirected()) {
+      const int received =
+          led_sendrecv(&outgoing, sendbuf, sendcount, sendtype, dest, sendtag, comm, incoming,
+                       source, recvtag, where, own.get(), &held_receive);
+      return handled(own.finish(incoming, received));
     }
   }
   const Next& next = next_functions();
@@ -260,22 +263,22 @@ Answer take_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype send
   if (receives)
     result = own.finish(incoming, code);
   else if (own.is_written())
-    own.tell();
-  return sends || !incoming.is_only_watched() ? taken(result) : watched(result);
+    own.copy_to_caller();
+  return sends || !incoming.is_only_watched() ? handled(result) : watched(result);
 }
 
 // Done as MPI_Sendrecv of two packed messages, which are in different buffers.
-Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                             int sendtag, int source, int recvtag, MPI_Comm comm,
-                             MPI_Status* status) {
+Answer handle_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                               int sendtag, int source, int recvtag, MPI_Comm comm,
+                               MPI_Status* status) {
   finish_freed_requests();
   if (is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads)) {
     Outgoing aside;
     aside.wire.type = runtime().packed;
     // If the data are too many to be copied, the library does the call, and may receive a token.
     if (dest == MPI_PROC_NULL || pack_aside(buf, count, datatype, &aside)) {
-      return take_sendrecv(aside.data, aside.wire.count, aside.wire.type, dest, sendtag, buf, count,
-                           datatype, source, recvtag, comm, status);
+      return handle_sendrecv(aside.data, aside.wire.count, aside.wire.type, dest, sendtag, buf,
+                             count, datatype, source, recvtag, comm, status);
     }
   }
   Incoming incoming;
@@ -292,7 +295,7 @@ Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, 
                          : next.MPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source,
                                                        recvtag, comm, own.get());
     const int result = own.finish(incoming, code);
-    return incoming.is_only_watched() ? watched(result) : taken(result);
+    return incoming.is_only_watched() ? watched(result) : handled(result);
   }
   const void* from = outgoing.data();
   void* to = incoming.data;
@@ -304,7 +307,7 @@ Answer take_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, 
           : next.MPI_Sendrecv_c(from, wire.count, wire.type, dest, sendtag, to, wire.count,
                                 wire.type, source, recvtag, comm, own.get());
   const int result = own.finish(incoming, code);
-  return incoming.is_only_watched() ? watched(result) : taken(result);
+  return incoming.is_only_watched() ? watched(result) : handled(result);
 }
 
 }  // namespace lacuna

@@ -51,20 +51,20 @@ int end_and_redeem(Watch* watch, MPI_Status* status, bool is_well, MPI_Comm* com
 
 }  // namespace
 
-int redeem(const Watch& watch, MPI_Status* status, int code) {
+int receive_payload(const Watch& watch, MPI_Status* status, int code) {
   if (code != MPI_SUCCESS) return code;
   const MPI_Comm comm = watch.comm;
   const int error_class = error_class_of(watch, status);
   return error_class == MPI_SUCCESS ? MPI_SUCCESS : raise_error(comm, error_class);
 }
 
-int redeem_watched(Watch* watch, MPI_Status* status, int code) {
+int receive_watched_payload(Watch* watch, MPI_Status* status, int code) {
   MPI_Comm comm{};
   const int error_class = end_and_redeem(watch, status, code == MPI_SUCCESS, &comm);
   return error_class == MPI_SUCCESS ? code : raise_error(comm, error_class);
 }
 
-int redeem_only(Watch* watch, MPI_Status* status, int code) {
+int receive_only_payload(Watch* watch, MPI_Status* status, int code) {
   MPI_Comm comm{};
   const int error_class = end_and_redeem(watch, status, code == MPI_SUCCESS, &comm);
   if (error_class == MPI_SUCCESS) return code;
@@ -79,27 +79,27 @@ MPI_Status assumed_status(const Watch& watch) {
   return status;
 }
 
-constinit bool g_asks = false;
-constinit int g_asks_left = 0;
+constinit bool g_needs_status = false;
+constinit int g_calls_until_check = 0;
 
-void ask_more() {
-  if (g_asks) return;
-  g_asks = true;
-  g_asks_left = g_asks_next;
+void need_statuses() {
+  if (g_needs_status) return;
+  g_needs_status = true;
+  g_calls_until_check = g_asks_next;
   g_asks_next = std::min(2 * g_asks_next, kMostAsks);
 }
 
-void ask_less() {
-  g_asks_left = g_asks_next;
-  g_asks = !settle_tokens();
+void check_need_of_statuses() {
+  g_calls_until_check = g_asks_next;
+  g_needs_status = !settle_tokens();
 }
 
 int end_after_all(Watch* watch, const MPI_Request* request, int code,
-                  int (*redeem)(Watch*, MPI_Status*, int)) {
-  if (may_have_tokens()) ask_more();
+                  int (*receive_payload)(Watch*, MPI_Status*, int)) {
+  if (may_have_tokens()) need_statuses();
   if (*request != no_request()) return code;
   MPI_Status assumed = assumed_status(*watch);
-  return redeem(watch, &assumed, code);
+  return receive_payload(watch, &assumed, code);
 }
 
 }  // namespace direct
@@ -112,7 +112,7 @@ bool complete_all(const Next& next, const void* caller, int count, MPI_Request* 
     if (is_watched(kCosted)) called_from(caller);  // for the full path that follows
     return false;
   };
-  if (count < 0 || count > kMost || requests == nullptr || takes_long_way()) return is_left();
+  if (count < 0 || count > kMost || requests == nullptr || needs_full_path()) return is_left();
   direct::Watch* watches[kMost];
   bool any = false;
   for (int i = 0; i < count; ++i) {
@@ -124,14 +124,14 @@ bool complete_all(const Next& next, const void* caller, int count, MPI_Request* 
   MPI_Status own[kMost];
   MPI_Status* results = statuses;
   const bool is_ignored = any && statuses == MPI_STATUSES_IGNORE;
-  const bool is_blind = is_ignored && !direct::g_asks;
+  const bool is_blind = is_ignored && !direct::g_needs_status;
   if (is_ignored && !is_blind) results = own;
   *code = next.MPI_Waitall(count, requests, results);
   if (!any) return true;
   const bool is_assumed = is_blind && direct::may_have_tokens();
   if (is_blind) results = own;
-  if (is_assumed) direct::ask_more();
-  if (is_ignored && !is_blind && !direct::has_to_ask()) direct::ask_less();
+  if (is_assumed) direct::need_statuses();
+  if (is_ignored && !is_blind && !direct::is_status_needed()) direct::check_need_of_statuses();
   const bool all_well = *code == MPI_SUCCESS;
   const bool is_left_pending = is_ignored && !is_blind && leaves_pending(*code, count, own);
   MPI_Comm failed{};

@@ -2,7 +2,7 @@
 //
 // Quick path of receives that will hardly ever get a token: blocking ones into predefined types, or
 // into types for which lacuna does not pay; and nonblocking ones into predefined types. It is the
-// library's call, then a look at the status. All others take the full path (messages/message.hpp).
+// library's call, then a check of the status. All others take the full path (messages/message.hpp).
 //
 // Each function ("step") does the whole call, or does nothing and jumps to the next step. These
 // steps are most of what lacuna costs a program that sends contiguous data only. They are not used
@@ -45,32 +45,32 @@ inline bool is_futile_receive(MPI_Datatype datatype, int count) {
 
 // Whether to look for a token. After a failed call the status may say anything.
 inline bool may_be_token(const MPI_Status& status) {
-  return __builtin_expect(brings_token_bytes(status), 0);
+  return __builtin_expect(has_token_size(status), 0);
 }
 
 // For a receive that returned `code` and, if successful, brought as many bytes as a token has:
 // fetches the payload of a token. Returns what the call returns; errors are raised before.
-int redeem(const Watch& watch, MPI_Status* status, int code);
+int receive_payload(const Watch& watch, MPI_Status* status, int code);
 // The same for a watched request; ends the watch. Receives that the library itself posted bring no
 // token.
-int redeem_watched(Watch* watch, MPI_Status* status, int code);
+int receive_watched_payload(Watch* watch, MPI_Status* status, int code);
 // The same for the one request of a call with an array of statuses.
-int redeem_only(Watch* watch, MPI_Status* status, int code);
+int receive_only_payload(Watch* watch, MPI_Status* status, int code);
 // For calls without a status, if a token may have come: a status that says so if the receive has
 // brought one.
 MPI_Status assumed_status(const Watch& watch);
 // Whether receives ask for a status, because a token may be outstanding. Set when a token may have
 // come in a call without a status; cleared by a check, made now and then, that finds that all have
 // arrived.
-LACUNA_HIDDEN extern bool g_asks;
-LACUNA_HIDDEN extern int g_asks_left;
-// Counts down to the next check (settle_and_ask()).
-inline bool has_to_ask() { return __builtin_expect(--g_asks_left > 0, 1); }
-void ask_more();
-void ask_less();
+LACUNA_HIDDEN extern bool g_needs_status;
+LACUNA_HIDDEN extern int g_calls_until_check;
+// Counts down to the next check (check_then_call()).
+inline bool is_status_needed() { return __builtin_expect(--g_calls_until_check > 0, 1); }
+void need_statuses();
+void check_need_of_statuses();
 // For a call with any result, or whose request is still incomplete.
 int end_after_all(Watch* watch, const MPI_Request* request, int code,
-                  int (*redeem)(Watch*, MPI_Status*, int));
+                  int (*receive_payload)(Watch*, MPI_Status*, int));
 
 }  // namespace direct
 
@@ -84,7 +84,7 @@ using WaitStep = int(MPI_Request*, MPI_Status*);
 using TestStep = int(MPI_Request*, int*, MPI_Status*);
 using WaitallStep = int(int, MPI_Request*, MPI_Status*);
 
-// The library's call, then the look at the status.
+// The library's call, then the check of the status.
 template <NextFunctions next>
 __attribute__((noinline)) int watched_recv(void* buf, int count, MPI_Datatype datatype, int source,
                                            int tag, MPI_Comm comm, MPI_Status* status) {
@@ -98,9 +98,9 @@ __attribute__((noinline)) int watched_recv(void* buf, int count, MPI_Datatype da
   // together took 25 more.)
   asm("" : "+m"(watch.buf), "+m"(watch.datatype), "+m"(watch.comm), "+m"(watch.count));
   MPI_Status own;  // set by a receive that ends well
-  MPI_Status* told = status == MPI_STATUS_IGNORE ? &own : status;
-  const int code = next().MPI_Recv(buf, count, datatype, source, tag, comm, told);
-  return direct::may_be_token(*told) ? direct::redeem(watch, told, code) : code;
+  MPI_Status* used = status == MPI_STATUS_IGNORE ? &own : status;
+  const int code = next().MPI_Recv(buf, count, datatype, source, tag, comm, used);
+  return direct::may_be_token(*used) ? direct::receive_payload(watch, used, code) : code;
 }
 
 // Steps must be inlined into wrappers, or arguments move. Compilers would not, as there are so
@@ -108,8 +108,8 @@ __attribute__((noinline)) int watched_recv(void* buf, int count, MPI_Datatype da
 #define LACUNA_INLINED __attribute__((always_inline)) inline
 
 template <NextFunctions next>
-LACUNA_INLINED int quick_recv(RecvStep* otherwise, void* buf, int count, MPI_Datatype datatype,
-                              int source, int tag, MPI_Comm comm, MPI_Status* status) {
+LACUNA_INLINED int fast_recv(RecvStep* otherwise, void* buf, int count, MPI_Datatype datatype,
+                             int source, int tag, MPI_Comm comm, MPI_Status* status) {
   if (!plainly_predefined(datatype))
     return otherwise(buf, count, datatype, source, tag, comm, status);
   if (direct::is_too_short(datatype, count))
@@ -118,8 +118,8 @@ LACUNA_INLINED int quick_recv(RecvStep* otherwise, void* buf, int count, MPI_Dat
 }
 
 template <NextFunctions next>
-inline int light_recv(RecvStep* otherwise, void* buf, int count, MPI_Datatype datatype, int source,
-                      int tag, MPI_Comm comm, MPI_Status* status) {
+inline int fast_derived_recv(RecvStep* otherwise, void* buf, int count, MPI_Datatype datatype,
+                             int source, int tag, MPI_Comm comm, MPI_Status* status) {
   if (!direct::is_futile_receive(datatype, count))
     return short_recv<next>(otherwise, buf, count, datatype, source, tag, comm, status);
   return watched_recv<next>(buf, count, datatype, source, tag, comm, status);
@@ -157,8 +157,8 @@ __attribute__((noinline)) int watched_irecv(void* buf, int count, MPI_Datatype d
 }
 
 template <NextFunctions next>
-LACUNA_INLINED int quick_irecv(IrecvStep* otherwise, void* buf, int count, MPI_Datatype datatype,
-                               int source, int tag, MPI_Comm comm, MPI_Request* request) {
+LACUNA_INLINED int fast_irecv(IrecvStep* otherwise, void* buf, int count, MPI_Datatype datatype,
+                              int source, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!plainly_predefined(datatype))
     return otherwise(buf, count, datatype, source, tag, comm, request);
   if (direct::is_too_short(datatype, count))
@@ -167,15 +167,15 @@ LACUNA_INLINED int quick_irecv(IrecvStep* otherwise, void* buf, int count, MPI_D
 }
 
 // For a library `call` with a status that may complete a watched request. If it has (the request is
-// MPI_REQUEST_NULL), and the message has as many bytes as a token, calls `redeem`.
-template <auto redeem = direct::redeem_watched, typename Call>
+// MPI_REQUEST_NULL), and the message has as many bytes as a token, calls `receive_payload`.
+template <auto receive_payload = direct::receive_watched_payload, typename Call>
 LACUNA_INLINED int end_if_over(direct::Watch* watch, const MPI_Request* request, MPI_Status* status,
                                const Call& call) {
-  MPI_Status* told = status;
-  asm("" : "+m"(request), "+m"(told), "+m"(watch));  // as above
+  MPI_Status* used = status;
+  asm("" : "+m"(request), "+m"(used), "+m"(watch));  // as above
   const int code = call(status);
   if (__builtin_expect(*request != no_request(), 0)) return code;
-  if (direct::may_be_token(*told)) return redeem(watch, told, code);
+  if (direct::may_be_token(*used)) return receive_payload(watch, used, code);
   detail::end_watch(watch);
   return code;
 }
@@ -183,13 +183,14 @@ LACUNA_INLINED int end_if_over(direct::Watch* watch, const MPI_Request* request,
 // The same without a status, where all tokens sent here have arrived: libraries spend 6 to 11
 // instructions on a status, and 50 in MPI_Waitall. `ends`: a successful call leaves no request
 // incomplete.
-template <bool ends, auto redeem = direct::redeem_watched, typename Call>
-LACUNA_INLINED int end_blindly(direct::Watch* watch, const MPI_Request* request, const Call& call) {
+template <bool ends, auto receive_payload = direct::receive_watched_payload, typename Call>
+LACUNA_INLINED int end_without_status(direct::Watch* watch, const MPI_Request* request,
+                                      const Call& call) {
   asm("" : "+m"(request), "+m"(watch));  // as above
   const int code = call();
   if (!ends && __builtin_expect(*request != no_request(), 0)) return code;
   if (__builtin_expect((ends && code != MPI_SUCCESS) || direct::may_have_tokens(), 0))
-    return direct::end_after_all(watch, request, code, redeem);
+    return direct::end_after_all(watch, request, code, receive_payload);
   detail::end_watch(watch);
   return code;
 }
@@ -197,116 +198,118 @@ LACUNA_INLINED int end_blindly(direct::Watch* watch, const MPI_Request* request,
 // Hides a value from the compiler after a comparison with a constant: else it would load the
 // constant again.
 template <typename Value>
-LACUNA_INLINED Value still(Value value) {
+LACUNA_INLINED Value keep_in_register(Value value) {
   asm("" : "+r"(value));
   return value;
 }
 
 // Whether a request that is not watched is none of lacuna's either. False: it may be.
-inline bool is_strange(MPI_Request request) {
+inline bool is_not_lacunas(MPI_Request request) {
   asm("" : "+r"(request));  // else the bucket is computed earlier, which costs watched requests
-  return !takes_long_way() && !detail::has_entries(request);
+  return !needs_full_path() && !detail::has_entries(request);
 }
 
 template <NextFunctions next>
 __attribute__((noinline)) int watched_wait(MPI_Request* request, MPI_Status* status,
                                            direct::Watch* watch) {
   return end_if_over(watch, request, status,
-                     [=](MPI_Status* told) { return next().MPI_Wait(request, told); });
+                     [=](MPI_Status* used) { return next().MPI_Wait(request, used); });
 }
 
 template <NextFunctions next>
-__attribute__((noinline)) int asking_wait(MPI_Request* request, MPI_Status*, direct::Watch* watch) {
+__attribute__((noinline)) int status_wait(MPI_Request* request, MPI_Status*, direct::Watch* watch) {
   MPI_Status own;  // set if it ends well
   return end_if_over(watch, request, &own,
-                     [=](MPI_Status* told) { return next().MPI_Wait(request, told); });
+                     [=](MPI_Status* used) { return next().MPI_Wait(request, used); });
 }
 
 // Calls `asking`, after a check whether statuses are still needed.
-template <auto asking, typename... Arguments>
-__attribute__((noinline)) int settle_and_ask(Arguments... arguments) {
-  direct::ask_less();
-  return asking(arguments...);
+template <auto step, typename... Arguments>
+__attribute__((noinline)) int check_then_call(Arguments... arguments) {
+  direct::check_need_of_statuses();
+  return step(arguments...);
 }
 
 template <NextFunctions next>
-__attribute__((noinline)) int blind_wait(MPI_Request* request, MPI_Status* none,
-                                         direct::Watch* watch) {
-  return end_blindly<true>(watch, request, [=] { return next().MPI_Wait(request, none); });
+__attribute__((noinline)) int statusless_wait(MPI_Request* request, MPI_Status* none,
+                                              direct::Watch* watch) {
+  return end_without_status<true>(watch, request, [=] { return next().MPI_Wait(request, none); });
 }
 
 template <NextFunctions next>
-LACUNA_INLINED int quick_wait(WaitStep* otherwise, MPI_Request* request, MPI_Status* status) {
+LACUNA_INLINED int fast_wait(WaitStep* otherwise, MPI_Request* request, MPI_Status* status) {
   if (request == nullptr) return otherwise(request, status);
   direct::Watch* watch = detail::find_watch(*request);
   if (watch != nullptr) {
     if (status != MPI_STATUS_IGNORE) return watched_wait<next>(request, status, watch);
-    status = still(status);
-    if (!direct::g_asks) return blind_wait<next>(request, status, watch);
-    return direct::has_to_ask() ? asking_wait<next>(request, status, watch)
-                                : settle_and_ask<asking_wait<next>>(request, status, watch);
+    status = keep_in_register(status);
+    if (!direct::g_needs_status) return statusless_wait<next>(request, status, watch);
+    return direct::is_status_needed() ? status_wait<next>(request, status, watch)
+                                      : check_then_call<status_wait<next>>(request, status, watch);
   }
-  return is_strange(*request) ? next().MPI_Wait(request, status) : otherwise(request, status);
+  return is_not_lacunas(*request) ? next().MPI_Wait(request, status) : otherwise(request, status);
 }
 
 template <NextFunctions next>
 __attribute__((noinline)) int watched_test(MPI_Request* request, int* flag, MPI_Status* status,
                                            direct::Watch* watch) {
   return end_if_over(watch, request, status,
-                     [=](MPI_Status* told) { return next().MPI_Test(request, flag, told); });
+                     [=](MPI_Status* used) { return next().MPI_Test(request, flag, used); });
 }
 
 template <NextFunctions next>
-__attribute__((noinline)) int asking_test(MPI_Request* request, int* flag, MPI_Status*,
+__attribute__((noinline)) int status_test(MPI_Request* request, int* flag, MPI_Status*,
                                           direct::Watch* watch) {
   MPI_Status own;  // set if it ends well
   return end_if_over(watch, request, &own,
-                     [=](MPI_Status* told) { return next().MPI_Test(request, flag, told); });
+                     [=](MPI_Status* used) { return next().MPI_Test(request, flag, used); });
 }
 
 template <NextFunctions next>
-__attribute__((noinline)) int blind_test(MPI_Request* request, int* flag, MPI_Status* none,
-                                         direct::Watch* watch) {
-  return end_blindly<false>(watch, request, [=] { return next().MPI_Test(request, flag, none); });
+__attribute__((noinline)) int statusless_test(MPI_Request* request, int* flag, MPI_Status* none,
+                                              direct::Watch* watch) {
+  return end_without_status<false>(watch, request,
+                                   [=] { return next().MPI_Test(request, flag, none); });
 }
 
 template <NextFunctions next>
-LACUNA_INLINED int quick_test(TestStep* otherwise, MPI_Request* request, int* flag,
-                              MPI_Status* status) {
+LACUNA_INLINED int fast_test(TestStep* otherwise, MPI_Request* request, int* flag,
+                             MPI_Status* status) {
   if (request == nullptr) return otherwise(request, flag, status);
   direct::Watch* watch = detail::find_watch(*request);
   if (watch != nullptr) {
     if (status != MPI_STATUS_IGNORE) return watched_test<next>(request, flag, status, watch);
-    status = still(status);
-    if (!direct::g_asks) return blind_test<next>(request, flag, status, watch);
-    return direct::has_to_ask() ? asking_test<next>(request, flag, status, watch)
-                                : settle_and_ask<asking_test<next>>(request, flag, status, watch);
+    status = keep_in_register(status);
+    if (!direct::g_needs_status) return statusless_test<next>(request, flag, status, watch);
+    return direct::is_status_needed()
+               ? status_test<next>(request, flag, status, watch)
+               : check_then_call<status_test<next>>(request, flag, status, watch);
   }
-  return is_strange(*request) ? next().MPI_Test(request, flag, status)
-                              : otherwise(request, flag, status);
+  return is_not_lacunas(*request) ? next().MPI_Test(request, flag, status)
+                                  : otherwise(request, flag, status);
 }
 
 template <NextFunctions next>
 __attribute__((noinline)) int watched_waitall(int one, MPI_Request* request, MPI_Status* status,
                                               direct::Watch* watch) {
-  return end_if_over<direct::redeem_only>(watch, request, status, [=](MPI_Status* told) {
-    return next().MPI_Waitall(one, request, told);
+  return end_if_over<direct::receive_only_payload>(watch, request, status, [=](MPI_Status* used) {
+    return next().MPI_Waitall(one, request, used);
   });
 }
 
 template <NextFunctions next>
-__attribute__((noinline)) int asking_waitall(int one, MPI_Request* request, MPI_Status*,
+__attribute__((noinline)) int status_waitall(int one, MPI_Request* request, MPI_Status*,
                                              direct::Watch* watch) {
   MPI_Status own;  // set if it ends well
-  return end_if_over<direct::redeem_only>(watch, request, &own, [=](MPI_Status* told) {
-    return next().MPI_Waitall(one, request, told);
+  return end_if_over<direct::receive_only_payload>(watch, request, &own, [=](MPI_Status* used) {
+    return next().MPI_Waitall(one, request, used);
   });
 }
 
 template <NextFunctions next>
-__attribute__((noinline)) int blind_waitall(int one, MPI_Request* request, MPI_Status* none,
-                                            direct::Watch* watch) {
-  return end_blindly<true, direct::redeem_only>(
+__attribute__((noinline)) int statusless_waitall(int one, MPI_Request* request, MPI_Status* none,
+                                                 direct::Watch* watch) {
+  return end_without_status<true, direct::receive_only_payload>(
       watch, request, [=] { return next().MPI_Waitall(one, request, none); });
 }
 
@@ -315,8 +318,8 @@ bool complete_all(const Next& next, const void* caller, int count, MPI_Request* 
                   MPI_Status* statuses, int* code);
 
 template <NextFunctions next>
-__attribute__((noinline)) int quick_waitall_many(int count, MPI_Request* requests,
-                                                 MPI_Status* statuses, WaitallStep* otherwise) {
+__attribute__((noinline)) int fast_waitall_many(int count, MPI_Request* requests,
+                                                MPI_Status* statuses, WaitallStep* otherwise) {
   int code = MPI_SUCCESS;
   return complete_all(next(), __builtin_return_address(0), count, requests, statuses, &code)
              ? code
@@ -324,21 +327,22 @@ __attribute__((noinline)) int quick_waitall_many(int count, MPI_Request* request
 }
 
 template <NextFunctions next>
-LACUNA_INLINED int quick_waitall(WaitallStep* otherwise, int count, MPI_Request* requests,
-                                 MPI_Status* statuses) {
+LACUNA_INLINED int fast_waitall(WaitallStep* otherwise, int count, MPI_Request* requests,
+                                MPI_Status* statuses) {
   if (count == 1 && requests != nullptr && is_watching()) {
     if (direct::Watch* watch = detail::find_watch(*requests)) {
-      count = still(count);
+      count = keep_in_register(count);
       if (statuses != MPI_STATUSES_IGNORE)
         return watched_waitall<next>(count, requests, statuses, watch);
-      statuses = still(statuses);
-      if (!direct::g_asks) return blind_waitall<next>(count, requests, statuses, watch);
-      return direct::has_to_ask()
-                 ? asking_waitall<next>(count, requests, statuses, watch)
-                 : settle_and_ask<asking_waitall<next>>(count, requests, statuses, watch);
+      statuses = keep_in_register(statuses);
+      if (!direct::g_needs_status)
+        return statusless_waitall<next>(count, requests, statuses, watch);
+      return direct::is_status_needed()
+                 ? status_waitall<next>(count, requests, statuses, watch)
+                 : check_then_call<status_waitall<next>>(count, requests, statuses, watch);
     }
   }
-  return quick_waitall_many<next>(count, requests, statuses, otherwise);
+  return fast_waitall_many<next>(count, requests, statuses, otherwise);
 }
 
 #undef LACUNA_INLINED

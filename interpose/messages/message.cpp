@@ -25,33 +25,33 @@
 namespace lacuna {
 namespace {
 
-Note try_to_prepare(const Job& job, bool blocking, bool is_guarded, Staging* staging,
-                    Wire* wire) noexcept {
-  *wire = wire_of(job);
-  if (!is_countable(*wire)) return Note::kTooLarge;
-  if (is_guarded && !guard(wire)) return Note::kMayOverrun;
-  *staging = borrow_staging(job.bytes, blocking);
-  return *staging ? Note::kTaken : Note::kNoMemory;
+Outcome try_to_prepare(const Decision& decision, bool blocking, bool is_guarded, Staging* staging,
+                       Wire* wire) noexcept {
+  *wire = wire_of(decision);
+  if (!is_countable(*wire)) return Outcome::kTooLarge;
+  if (is_guarded && !guard(wire)) return Outcome::kMayOverrun;
+  *staging = borrow_staging(decision.bytes, blocking);
+  return *staging ? Outcome::kHandled : Outcome::kNoMemory;
 }
 
 }  // namespace
 
-bool prepare(const Job& job, bool blocking, bool is_guarded, Staging* staging,
+bool prepare(const Decision& decision, bool blocking, bool is_guarded, Staging* staging,
              Wire* wire) noexcept {
-  const Note why = try_to_prepare(job, blocking, is_guarded, staging, wire);
-  if (why != Note::kTaken) log_type(*job.record, why, job.bytes);
-  return why == Note::kTaken;
+  const Outcome why = try_to_prepare(decision, blocking, is_guarded, staging, wire);
+  if (why != Outcome::kHandled) log_type(*decision.record, why, decision.bytes);
+  return why == Outcome::kHandled;
 }
 
 namespace {
 
 // The peer to which a token may be sent instead of the payload. Null: none.
 const direct::Peer* find_peer(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                              MPI_Comm comm, Job* job) noexcept {
+                              MPI_Comm comm, Decision* decision) noexcept {
   // Only payloads longer than a token: a receive that is too small for the payload must fail, also
   // if a token would fit.
-  if (!examine(Operation::kDirect, buf, count, datatype, job) ||
-      job->bytes <= direct::kTokenBytes) {
+  if (!examine(Operation::kDirect, buf, count, datatype, decision) ||
+      decision->bytes <= direct::kTokenBytes) {
     return nullptr;
   }
   return direct::peer_of(comm, dest);
@@ -74,32 +74,34 @@ bool promise(const PlanPtr& plan, const void* buf, MPI_Count count, int64_t byte
 
 bool make_direct(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
                  Outgoing* outgoing) noexcept {
-  Job job;
-  const direct::Peer* peer = find_peer(buf, count, datatype, dest, comm, &job);
+  Decision decision;
+  const direct::Peer* peer = find_peer(buf, count, datatype, dest, comm, &decision);
   if (peer == nullptr || !direct::is_tag_of_send(outgoing->tag) ||
-      !promise(job.record->plan, buf, count, job.bytes, account_of(*job.record), *peer, outgoing)) {
+      !promise(decision.record->plan, buf, count, decision.bytes, account_of(*decision.record),
+               *peer, outgoing)) {
     return false;
   }
-  log_type(*job.record, Note::kDirect, job.bytes);
+  log_type(*decision.record, Outcome::kDirect, decision.bytes);
   return true;
 }
 
 bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm, bool blocking,
-                    Incoming* incoming, Job* job) noexcept {
+                    Incoming* incoming, Decision* decision) noexcept {
   incoming->comm = comm;
   if (!open_to(kP2pSwitch, datatype)) return false;
-  if (!examine(Operation::kReceive, buf, count, datatype, job)) return false;
-  const Note why = try_to_prepare(*job, blocking, true, &incoming->staging, &incoming->wire);
-  if (why != Note::kTaken) {
-    decline_receive(*job->record, why, job->bytes, job);
+  if (!examine(Operation::kReceive, buf, count, datatype, decision)) return false;
+  const Outcome why =
+      try_to_prepare(*decision, blocking, true, &incoming->staging, &incoming->wire);
+  if (why != Outcome::kHandled) {
+    decline_receive(*decision->record, why, decision->bytes, decision);
     return false;
   }
   incoming->data = incoming->staging.data();
-  incoming->plan = job->record->plan;
+  incoming->plan = decision->record->plan;
   incoming->buf = buf;
   incoming->count = count;
-  incoming->bytes = job->bytes;
-  incoming->account = account_of(*job->record);
+  incoming->bytes = decision->bytes;
+  incoming->account = account_of(*decision->record);
   return true;
 }
 
@@ -125,25 +127,25 @@ bool may_send_tokens(SendMode mode) noexcept {
 
 // Whether to pack, whatever the receiver does.
 bool examine_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
-                  Job* job) noexcept {
+                  Decision* decision) noexcept {
   const Runtime& rt = runtime();
-  if (!examine(Operation::kSend, buf, count, datatype, job)) return false;
-  if (job->record->uniform || !breaks_own_structs(rt.flavour, rt.mpich_major, job->bytes))
+  if (!examine(Operation::kSend, buf, count, datatype, decision)) return false;
+  if (decision->record->uniform || !breaks_own_structs(rt.flavour, rt.mpich_major, decision->bytes))
     return true;
   int rank = MPI_PROC_NULL;
   if (!is_communicator(comm) || next_functions().MPI_Comm_rank(comm, &rank) != MPI_SUCCESS ||
       rank != dest) {
     return true;
   }
-  log_type(*job->record, Note::kMixed, job->bytes);
+  log_type(*decision->record, Outcome::kMixed, decision->bytes);
   return false;
 }
 
 // Buffered sends need no guarded type: the library packs what it buffers anyway.
-bool prepare_send(const Job& job, bool blocking, SendMode mode, Staging* staging,
+bool prepare_send(const Decision& decision, bool blocking, SendMode mode, Staging* staging,
                   Wire* wire) noexcept {
-  const bool is_guarded = mode != SendMode::kBuffered && job.bytes > kNeverOverruns;
-  return prepare(job, blocking, is_guarded, staging, wire);
+  const bool is_guarded = mode != SendMode::kBuffered && decision.bytes > kNeverOverruns;
+  return prepare(decision, blocking, is_guarded, staging, wire);
 }
 
 }  // namespace
@@ -153,47 +155,49 @@ bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int 
   if (dest == MPI_PROC_NULL || !is_open(kP2pSwitch)) return false;
   if (may_send_tokens(outgoing->mode) && make_direct(buf, count, datatype, dest, comm, outgoing))
     return true;
-  Job job;
-  if (!examine_send(buf, count, datatype, dest, comm, &job) ||
-      !prepare_send(job, blocking, outgoing->mode, &outgoing->staging, &outgoing->wire)) {
+  Decision decision;
+  if (!examine_send(buf, count, datatype, dest, comm, &decision) ||
+      !prepare_send(decision, blocking, outgoing->mode, &outgoing->staging, &outgoing->wire)) {
     return false;
   }
   outgoing->data = outgoing->staging.data();
-  pack_for(account_of(*job.record), *job.record->plan, buf, count, outgoing->staging.data());
-  log_type(*job.record, Note::kTaken, job.bytes);
+  pack_for(account_of(*decision.record), *decision.record->plan, buf, count,
+           outgoing->staging.data());
+  log_type(*decision.record, Outcome::kHandled, decision.bytes);
   return true;
 }
 
 bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Staging* staging,
                  Wire* wire, SendSource* source) noexcept {
   if (source->dest == MPI_PROC_NULL) return false;
-  Job direct;
+  Decision direct;
   if (may_send_tokens(source->mode)) {
     source->peer = find_peer(buf, count, datatype, source->dest, source->comm, &direct);
-    if (source->peer != nullptr) source->life = direct::life_of(source->comm);
+    if (source->peer != nullptr) source->serial = direct::serial_of(source->comm);
   }
-  Job packed;
+  Decision packed;
   if (examine_send(buf, count, datatype, source->dest, source->comm, &packed) &&
       prepare_send(packed, false, source->mode, staging, wire)) {
-    log_type(*packed.record, source->life != 0 ? Note::kDirect : Note::kTaken, packed.bytes);
-  } else if (source->life != 0) {
+    log_type(*packed.record, source->serial != 0 ? Outcome::kDirect : Outcome::kHandled,
+             packed.bytes);
+  } else if (source->serial != 0) {
     *wire = {datatype, count};
-    log_type(*direct.record, Note::kDirect, direct.bytes);
+    log_type(*direct.record, Outcome::kDirect, direct.bytes);
   } else {
     return false;
   }
-  const Job& job = *staging ? packed : direct;
-  source->plan = job.record->plan;
+  const Decision& decision = *staging ? packed : direct;
+  source->plan = decision.record->plan;
   source->buf = buf;
   source->count = count;
-  source->bytes = job.bytes;
-  source->account = account_of(*job.record);
+  source->bytes = decision.bytes;
+  source->account = account_of(*decision.record);
   return true;
 }
 
 bool make_token(const SendSource& source, Outgoing* outgoing) noexcept {
-  return source.life != 0 && is_open(kP2pSwitch) && is_open(kDirectSwitch) &&
-         direct::life_of(source.comm) == source.life &&
+  return source.serial != 0 && is_open(kP2pSwitch) && is_open(kDirectSwitch) &&
+         direct::serial_of(source.comm) == source.serial &&
          promise(source.plan, source.buf, source.count, source.bytes, source.account, *source.peer,
                  outgoing);
 }
@@ -201,36 +205,36 @@ bool make_token(const SendSource& source, Outgoing* outgoing) noexcept {
 bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
                    bool blocking, Incoming* incoming) noexcept {
   if (source == MPI_PROC_NULL) return false;
-  Job job;
-  if (!begin_incoming(buf, count, datatype, comm, blocking, incoming, &job)) {
+  Decision decision;
+  if (!begin_incoming(buf, count, datatype, comm, blocking, incoming, &decision)) {
     if (!is_open(kDirectSwitch) || !make_watched(buf, count, datatype, blocking, incoming))
       return false;
-    incoming->untold.otherwise(job.why);
+    incoming->deferred_log.otherwise(decision.why);
     return true;
   }
-  log_type(*job.record, Note::kTaken, job.bytes);
+  log_type(*decision.record, Outcome::kHandled, decision.bytes);
   return true;
 }
 
 bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int source,
                       MPI_Comm comm, Staging* outgoing, Incoming* incoming) noexcept {
   if (source == MPI_PROC_NULL) return false;
-  Job job;
-  bool pays = begin_incoming(buf, count, datatype, comm, true, incoming, &job);
+  Decision decision;
+  bool pays = begin_incoming(buf, count, datatype, comm, true, incoming, &decision);
   if (pays) {
     *outgoing = borrow_staging(incoming->bytes, true);
     pays = static_cast<bool>(*outgoing);
     if (pays)
-      log_type(*job.record, Note::kTaken, job.bytes);
+      log_type(*decision.record, Outcome::kHandled, decision.bytes);
     else
-      decline_receive(*job.record, Note::kNoMemory, job.bytes, &job);
+      decline_receive(*decision.record, Outcome::kNoMemory, decision.bytes, &decision);
   }
   if (!pays) {
     *incoming = Incoming();
     incoming->comm = comm;
     if (!is_open(kDirectSwitch) || !make_watched(buf, count, datatype, true, incoming))
       return false;
-    incoming->untold.otherwise(job.why);
+    incoming->deferred_log.otherwise(decision.why);
     if (incoming->staging) *outgoing = need_staging(incoming->bytes, true);
     if (!*outgoing) {  // the library does the call, and may receive a token
       incoming->receive_in_place(datatype);

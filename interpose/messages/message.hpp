@@ -13,7 +13,7 @@
 #include "interpose/functions/bodies.hpp"
 #include "interpose/library/error_handlers.hpp"
 #include "interpose/memory/staging.hpp"
-#include "interpose/requests/behind.hpp"
+#include "interpose/requests/after_calls.hpp"
 #include "interpose/types/record.hpp"
 
 namespace lacuna {
@@ -47,8 +47,8 @@ struct Outgoing {
 
 // Sends and fills. `send` makes the library's call; false: nothing has been sent. Until a token's
 // payload is packed, this rank must not wait for a payload of another's, whose token a freed
-// receive may have got meanwhile (requests/behind.hpp): two ranks would wait for each other for
-// ever.
+// receive may have got meanwhile (requests/after_calls.hpp): two ranks would wait for each other
+// for ever.
 template <typename Send>
 void send_and_fill(Outgoing* outgoing, bool is_out, const Send& send) {
   const auto both = [&] {
@@ -67,7 +67,8 @@ void send_and_fill(Outgoing* outgoing, bool is_out, const Send& send) {
 
 // Borrows memory for packed data, and chooses the type they are sent as: their own form, or a
 // guarded type (guard.hpp). False: decline. `blocking` as in borrow_staging().
-bool prepare(const Job& job, bool blocking, bool is_guarded, Staging* staging, Wire* wire) noexcept;
+bool prepare(const Decision& decision, bool blocking, bool is_guarded, Staging* staging,
+             Wire* wire) noexcept;
 
 // False: decline, and nothing has happened.
 bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
@@ -93,13 +94,13 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
 // The token for one start. False: no free region, or the communicator is gone.
 bool make_token(const SendSource& source, Outgoing* outgoing) noexcept;
 
-// Posts a receive after detour->start(), redirected or not. No request: it has failed.
-int begin_receive(direct::Detour* detour, int source, int tag, MPI_Comm comm, Incoming* incoming,
-                  MPI_Request* started);
+// Posts a receive after held_receive->start(), redirected or not. No request: it has failed.
+int begin_receive(direct::HeldReceive* held_receive, int source, int tag, MPI_Comm comm,
+                  Incoming* incoming, MPI_Request* started);
 
-// Receives the message that a Detour redirects to.
+// Receives the message that a HeldReceive redirects to.
 int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* status,
-                 direct::Detour* detour);
+                 direct::HeldReceive* held_receive);
 
 // Whether there is a message to receive: neither MPI_MESSAGE_NULL nor MPI_MESSAGE_NO_PROC.
 bool is_message(const MPI_Message* message) noexcept;

@@ -15,7 +15,7 @@ bool may_start(MPI_Datatype datatype, const MPI_Request* request) noexcept {
   if (request == nullptr) return false;
   if (runtime().nonblocking) return true;
   const TypeRecord* record = type_record(datatype);
-  if (record != nullptr && record->plan != nullptr) log_type(*record, Note::kHiddenCompletion);
+  if (record != nullptr && record->plan != nullptr) log_type(*record, Outcome::kHiddenCompletion);
   return false;
 }
 
@@ -47,19 +47,19 @@ Answer start_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
   });
   if (started == runtime().request_null) {
     drop_pending(entry);
-    return taken(code);
+    return handled(code);
   }
   *request = started;
   // A token stays in its region until the receiver has finished with it.
   if (outgoing.region != nullptr || is_complete(started)) {
     drop_pending(entry);
-    return taken(code);
+    return handled(code);
   }
   entry->receive = false;
   entry->outgoing = std::move(outgoing.staging);
   entry->source.comm = comm;
   add_pending(entry, started);
-  return taken(code);
+  return handled(code);
 }
 
 // `start` posts the receive, and sets the request.
@@ -82,18 +82,18 @@ Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int sour
   const int code = start(&incoming, &started);
   if (started == runtime().request_null) {
     drop_pending(entry);
-    return taken(code);
+    return handled(code);
   }
   *request = started;
   const bool only_watched = incoming.is_only_watched();
   add_pending(entry, started);
-  return only_watched ? watched(code) : taken(code);
+  return only_watched ? watched(code) : handled(code);
 }
 
 int begin_matched(MPI_Message* message, const Incoming& incoming, MPI_Request* started) {
   const Next& next = next_functions();
-  const Wire wire = incoming.form();
-  void* const place = incoming.place();
+  const Wire wire = incoming.library_type();
+  void* const place = incoming.library_buffer();
   return fits_int(wire.count)
              ? next.MPI_Imrecv(place, static_cast<int>(wire.count), wire.type, message, started)
              : next.MPI_Imrecv_c(place, wire.count, wire.type, message, started);
@@ -101,27 +101,27 @@ int begin_matched(MPI_Message* message, const Incoming& incoming, MPI_Request* s
 
 }  // namespace
 
-int begin_receive(direct::Detour* detour, int source, int tag, MPI_Comm comm, Incoming* incoming,
-                  MPI_Request* started) {
-  incoming->lead(*detour);
+int begin_receive(direct::HeldReceive* held_receive, int source, int tag, MPI_Comm comm,
+                  Incoming* incoming, MPI_Request* started) {
+  incoming->redirect(*held_receive);
   int code = MPI_SUCCESS;
-  if (MPI_Message* held = detour->message()) {
+  if (MPI_Message* held = held_receive->message()) {
     code = begin_matched(held, *incoming, started);
   } else {
     const Next& next = next_functions();
-    const Wire wire = incoming->form();
-    void* const place = incoming->place();
+    const Wire wire = incoming->library_type();
+    void* const place = incoming->library_buffer();
     code = fits_int(wire.count)
                ? next.MPI_Irecv(place, static_cast<int>(wire.count), wire.type, source, tag, comm,
                                 started)
                : next.MPI_Irecv_c(place, wire.count, wire.type, source, tag, comm, started);
   }
-  detour->finish();
+  held_receive->finish();
   return code;
 }
 
-Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                  int tag, MPI_Comm comm, MPI_Request* request) {
+Answer handle_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                    int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!may_send(mode)) return kDeclined;
   const auto start = [&](const void* packed, const Wire& wire, MPI_Request* started) {
     const Next& next = next_functions();
@@ -134,28 +134,28 @@ Answer take_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
   return start_send(mode, buf, count, datatype, dest, tag, comm, request, start);
 }
 
-Answer take_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                  MPI_Comm comm, MPI_Request* request) {
+Answer handle_irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                    MPI_Comm comm, MPI_Request* request) {
   const auto start = [&](Incoming* incoming, MPI_Request* started) {
-    const direct::Posting posting(source, tag, comm);
-    direct::Detour detour;
-    detour.start(&source, &tag, &comm);
-    return begin_receive(&detour, source, tag, comm, incoming, started);
+    const direct::PostingLock posting(source, tag, comm);
+    direct::HeldReceive held_receive;
+    held_receive.start(&source, &tag, &comm);
+    return begin_receive(&held_receive, source, tag, comm, incoming, started);
   };
   return start_receive(buf, count, datatype, source, comm, false, request, start);
 }
 
-Answer take_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
-                   MPI_Request* request) {
+Answer handle_imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                     MPI_Request* request) {
   if (!is_message(message)) return kDeclined;
   const auto start = [&](Incoming* incoming, MPI_Request* started) {
     incoming->matched = true;
-    direct::Detour detour;
-    detour.start(*message);
-    incoming->lead(detour);
-    if (detour.taken()) incoming->comm = detour.comm();
+    direct::HeldReceive held_receive;
+    held_receive.start(*message);
+    incoming->redirect(held_receive);
+    if (held_receive.redirected()) incoming->comm = held_receive.comm();
     const int code = begin_matched(message, *incoming, started);
-    detour.finish();
+    held_receive.finish();
     return code;
   };
   return start_receive(buf, count, datatype, MPI_ANY_SOURCE, runtime().comm_world, true, request,
@@ -194,19 +194,20 @@ Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
   }
   if (sent == runtime().request_null) {
     drop_pending(entry);
-    if (dest != MPI_PROC_NULL) return taken(code);
+    if (dest != MPI_PROC_NULL) return handled(code);
   } else {
     entry->outgoing = std::move(outgoing.staging);
     entry->source.comm = comm;
     add_pending(entry, sent);
     keep_freed(entry);
   }
-  const Answer received = take_irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, request);
-  if (received.taken) return received;
-  return taken(fits_int(recvcount) ? next.MPI_Irecv(recvbuf, static_cast<int>(recvcount), recvtype,
-                                                    source, recvtag, comm, request)
-                                   : next.MPI_Irecv_c(recvbuf, recvcount, recvtype, source, recvtag,
-                                                      comm, request));
+  const Answer received =
+      handle_irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, request);
+  if (received.handled) return received;
+  return handled(fits_int(recvcount) ? next.MPI_Irecv(recvbuf, static_cast<int>(recvcount),
+                                                      recvtype, source, recvtag, comm, request)
+                                     : next.MPI_Irecv_c(recvbuf, recvcount, recvtype, source,
+                                                        recvtag, comm, request));
 }
 
 }  // namespace
@@ -217,7 +218,7 @@ namespace {
 // lacuna cannot decode, whose gaps may be inaccessible, so that no token can be sought in them.
 bool needs_length(MPI_Count count, MPI_Datatype datatype) {
   const TypeRecord* record = plainly_predefined(datatype) ? nullptr : watched_type(datatype);
-  return record != nullptr && (record->note == Note::kUndecoded || record->cuts_token ||
+  return record != nullptr && (record->outcome == Outcome::kUndecoded || record->cuts_token ||
                                packed_receive(*record, count) != nullptr);
 }
 
@@ -226,9 +227,9 @@ bool needs_length(MPI_Count count, MPI_Datatype datatype) {
 // Only the sending half is packed: with MPICH 5.0.2 and Intel MPI 2021.19 the request's status is
 // not the receive's, so the received length is unknown. The receiving half keeps its arguments; a
 // token in it is recognised by its content.
-Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
-                      int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                      int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+Answer handle_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                        int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                        int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   finish_freed_requests();
   if (!may_start(sendtype, request)) return kDeclined;
   // Split the call if the message may be held for a probe; if it is received over the data that are
@@ -237,7 +238,7 @@ Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
                                  needs_length(recvcount, recvtype))) {
     const Answer split = split_isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
                                          recvcount, recvtype, source, recvtag, comm, request);
-    if (split.taken) return split;  // else the send data are too many to be copied
+    if (split.handled) return split;  // else the send data are too many to be copied
   }
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
@@ -272,25 +273,25 @@ Answer take_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
   if (started == runtime().request_null) {
     outgoing.give_up();
     drop_pending(entry);
-    return taken(code);
+    return handled(code);
   }
   *request = started;
   if (!entry->receive && (outgoing.region != nullptr || is_complete(started))) {
     drop_pending(entry);
-    return taken(code);
+    return handled(code);
   }
   entry->outgoing = std::move(outgoing.staging);
   entry->source.comm = comm;
   add_pending(entry, started);
-  return sends ? taken(code) : watched(code);
+  return sends ? handled(code) : watched(code);
 }
 
 // The data are packed, or copied, before the receive may overwrite them.
-Answer take_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                              int sendtag, int source, int recvtag, MPI_Comm comm,
-                              MPI_Request* request) {
-  return take_isendrecv(buf, count, datatype, dest, sendtag, buf, count, datatype, source, recvtag,
-                        comm, request);
+Answer handle_isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                                int sendtag, int source, int recvtag, MPI_Comm comm,
+                                MPI_Request* request) {
+  return handle_isendrecv(buf, count, datatype, dest, sendtag, buf, count, datatype, source,
+                          recvtag, comm, request);
 }
 
 // For Open MPI 4, which lacks MPI_Isendrecv: programs may find lacuna's function by its name.
@@ -300,21 +301,21 @@ int missing_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
   if (!is_open(~0U) || request == nullptr || !runtime().nonblocking) return kUnsupported;
   const Answer answer = split_isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
                                         recvcount, recvtype, source, recvtag, comm, request);
-  return answer.taken ? answer.code : kUnsupported;
+  return answer.handled ? answer.code : kUnsupported;
 }
 
-Answer take_cancel(MPI_Request* request) {
-  return request != nullptr && is_past_cancelling(*request) ? taken(MPI_SUCCESS) : kDeclined;
+Answer handle_cancel(MPI_Request* request) {
+  return request != nullptr && is_past_cancelling(*request) ? handled(MPI_SUCCESS) : kDeclined;
 }
 
-Answer take_request_free(MPI_Request* request) {
+Answer handle_request_free(MPI_Request* request) {
   finish_freed_requests();
   if (request == nullptr) return kDeclined;
   if (PendingRequest* entry = claim_pending(*request)) {
     if (entry->completion == nullptr || entry->completion->may_be_freed()) {
       keep_freed(entry);
       *request = runtime().request_null;
-      return taken(MPI_SUCCESS);
+      return handled(MPI_SUCCESS);
     }
     // MPI forbids to free active requests of collectives and of one-sided operations: left to the
     // library.
@@ -323,15 +324,15 @@ Answer take_request_free(MPI_Request* request) {
   }
   PendingRequest* entry = find_persistent(*request);
   if (entry == nullptr) return kDeclined;
-  const bool under_way = entry->active;
+  const bool outstanding_request = entry->active;
   remove_persistent(entry);  // first: another thread may get the same handle at once
   const int code = next_functions().MPI_Request_free(request);
   if (handle_bits(*request) == entry->key) {
     add_persistent(entry, *request);
-  } else if (!under_way) {  // else the library may still use its data
+  } else if (!outstanding_request) {  // else the library may still use its data
     drop_pending(entry);
   }
-  return taken(code);
+  return handled(code);
 }
 
 }  // namespace lacuna

@@ -32,44 +32,45 @@ bool fits(int64_t bytes, MPI_Count position, MPI_Count space) {
 }  // namespace
 
 template <typename Count>
-Answer take_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
-                 MPI_Count outsize, Count* position, MPI_Comm comm) {
+Answer handle_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
+                   MPI_Count outsize, Count* position, MPI_Comm comm) {
   if (outbuf == nullptr || position == nullptr) return kDeclined;
-  Job job;
-  if (!examine(Operation::kPack, inbuf, incount, datatype, &job)) return kDeclined;
+  Decision decision;
+  if (!examine(Operation::kPack, inbuf, incount, datatype, &decision)) return kDeclined;
   const MPI_Count begin = *position;
-  if (!fits(job.bytes, begin, outsize)) return kDeclined;
+  if (!fits(decision.bytes, begin, outsize)) return kDeclined;
   int code = MPI_SUCCESS;
-  if (is_bad_communicator(comm, &code)) return taken(code);
-  pack_for(account_of(*job.record), *job.record->plan, inbuf, incount,
+  if (is_bad_communicator(comm, &code)) return handled(code);
+  pack_for(account_of(*decision.record), *decision.record->plan, inbuf, incount,
            static_cast<std::byte*>(outbuf) + begin);
-  *position = static_cast<Count>(begin + job.bytes);
-  log_type(*job.record, Note::kTaken, job.bytes);
-  return taken(MPI_SUCCESS);
+  *position = static_cast<Count>(begin + decision.bytes);
+  log_type(*decision.record, Outcome::kHandled, decision.bytes);
+  return handled(MPI_SUCCESS);
 }
 
 template <typename Count>
-Answer take_unpack(const void* inbuf, MPI_Count insize, Count* position, void* outbuf,
-                   MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
+Answer handle_unpack(const void* inbuf, MPI_Count insize, Count* position, void* outbuf,
+                     MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
   if (inbuf == nullptr || position == nullptr) return kDeclined;
-  Job job;
-  if (!examine(Operation::kUnpack, outbuf, outcount, datatype, &job)) return kDeclined;
+  Decision decision;
+  if (!examine(Operation::kUnpack, outbuf, outcount, datatype, &decision)) return kDeclined;
   const MPI_Count begin = *position;
-  if (!fits(job.bytes, begin, insize)) return kDeclined;
+  if (!fits(decision.bytes, begin, insize)) return kDeclined;
   int code = MPI_SUCCESS;
-  if (is_bad_communicator(comm, &code)) return taken(code);
-  unpack_for(account_of(*job.record), *job.record->plan,
-             static_cast<const std::byte*>(inbuf) + begin, job.bytes, outcount, outbuf);
-  *position = static_cast<Count>(begin + job.bytes);
-  log_type(*job.record, Note::kTaken, job.bytes);
-  return taken(MPI_SUCCESS);
+  if (is_bad_communicator(comm, &code)) return handled(code);
+  unpack_for(account_of(*decision.record), *decision.record->plan,
+             static_cast<const std::byte*>(inbuf) + begin, decision.bytes, outcount, outbuf);
+  *position = static_cast<Count>(begin + decision.bytes);
+  log_type(*decision.record, Outcome::kHandled, decision.bytes);
+  return handled(MPI_SUCCESS);
 }
 
-template Answer take_pack(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, int*, MPI_Comm);
-template Answer take_pack(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Count*,
-                          MPI_Comm);
-template Answer take_unpack(const void*, MPI_Count, int*, void*, MPI_Count, MPI_Datatype, MPI_Comm);
-template Answer take_unpack(const void*, MPI_Count, MPI_Count*, void*, MPI_Count, MPI_Datatype,
+template Answer handle_pack(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, int*, MPI_Comm);
+template Answer handle_pack(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Count*,
                             MPI_Comm);
+template Answer handle_unpack(const void*, MPI_Count, int*, void*, MPI_Count, MPI_Datatype,
+                              MPI_Comm);
+template Answer handle_unpack(const void*, MPI_Count, MPI_Count*, void*, MPI_Count, MPI_Datatype,
+                              MPI_Comm);
 
 }  // namespace lacuna

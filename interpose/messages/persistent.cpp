@@ -5,10 +5,10 @@
 // completion. Requests of collectives are made in collectives/call.hpp and started here.
 //
 // Some starts use a *substitute*, another request, while the persistent one stays inactive.
-// Completing calls then ask the library about the substitute (requests/asked.hpp). This is done for
-// a send on the direct path, whose token is a new message each time; and for a receive of a message
-// that a probe has taken out of the library's queue (direct/messages/probe.hpp), which a persistent
-// request would not find.
+// Completing calls then ask the library about the substitute (requests/library_requests.hpp). This
+// is done for a send on the direct path, whose token is a new message each time; and for a receive
+// of a message that a probe has taken out of the library's queue (direct/messages/probe.hpp), which
+// a persistent request would not find.
 //
 // An entry is active from its start until lacuna has seen it complete. After an error it may count
 // as active although the library has ended it: that is harmless, as the status of an inactive
@@ -34,20 +34,20 @@ Answer keep(PendingRequest* entry, MPI_Request made, MPI_Request* request, int c
   const bool only_watched =
       made != runtime().request_null && entry->receive && entry->incoming.is_only_watched();
   settle_made(entry, made, request, code);
-  return only_watched ? watched(code) : taken(code);
+  return only_watched ? watched(code) : handled(code);
 }
 
 constinit std::atomic<uint64_t> g_substituted{0};
 
 bool receive_held_message(PendingRequest* entry) {
   if (!direct::any_held()) return false;
-  direct::Detour detour;
+  direct::HeldReceive held_receive;
   int source = entry->from;
   int tag = entry->tag;
   MPI_Comm comm = entry->incoming.comm;
-  detour.start(&source, &tag, &comm);
-  if (!detour.taken()) return false;
-  begin_receive(&detour, source, tag, comm, &entry->incoming, &entry->substitute);
+  held_receive.start(&source, &tag, &comm);
+  if (!held_receive.redirected()) return false;
+  begin_receive(&held_receive, source, tag, comm, &entry->incoming, &entry->substitute);
   return true;
 }
 
@@ -77,9 +77,9 @@ bool begin(PendingRequest* entry) {
     return true;
   }
   Incoming& incoming = entry->incoming;
-  incoming.landed = -1;
+  incoming.payload_bytes = -1;
   incoming.failed = MPI_SUCCESS;
-  incoming.led = false;
+  incoming.redirected = false;
   incoming.whole = Staging();
   if (entry->receive) mark(incoming);
   entry->substitute = runtime().request_null;
@@ -95,8 +95,8 @@ bool begin(PendingRequest* entry) {
 
 }  // namespace
 
-Answer take_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,
-                      int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+Answer handle_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                        int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   finish_freed_requests();
   if (mode == SendMode::kBuffered && !keeps_buffered(runtime().flavour)) return kDeclined;
   if (!may_start(datatype, request)) return kDeclined;
@@ -122,8 +122,8 @@ Answer take_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datat
   return keep(entry, made, request, code);
 }
 
-Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                      MPI_Comm comm, MPI_Request* request) {
+Answer handle_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                        MPI_Comm comm, MPI_Request* request) {
   finish_freed_requests();
   if (!may_start(datatype, request)) return kDeclined;
   PendingRequest* entry = new_pending();
@@ -146,19 +146,19 @@ Answer take_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int sou
   return keep(entry, made, request, code);
 }
 
-Answer take_start(MPI_Request* request) {
+Answer handle_start(MPI_Request* request) {
   finish_freed_requests();
   PendingRequest* entry = request != nullptr ? find_persistent(*request) : nullptr;
   if (entry == nullptr) return kDeclined;
-  const direct::Posting posting;
-  return taken(begin(entry) ? next_functions().MPI_Start(request) : MPI_SUCCESS);
+  const direct::PostingLock posting;
+  return handled(begin(entry) ? next_functions().MPI_Start(request) : MPI_SUCCESS);
 }
 
-Answer take_startall(int count, MPI_Request* requests) {
+Answer handle_startall(int count, MPI_Request* requests) {
   finish_freed_requests();
   if (requests == nullptr) return kDeclined;
   bool any = false;
-  const direct::Posting posting;
+  const direct::PostingLock posting;
   int begun = 0;  // requests before this index have been started
   const auto start_up_to = [&](int end) {
     const int first = std::exchange(begun, end);
@@ -170,14 +170,14 @@ Answer take_startall(int count, MPI_Request* requests) {
     any = true;
     // The library's requests before this one are started first, so that a substitute's message does
     // not overtake theirs.
-    int code = entry->source.life != 0 ? start_up_to(i) : MPI_SUCCESS;
+    int code = entry->source.serial != 0 ? start_up_to(i) : MPI_SUCCESS;
     if (code == MPI_SUCCESS && !begin(entry)) {
       code = start_up_to(i);
       begun = i + 1;
     }
-    if (code != MPI_SUCCESS) return taken(code);
+    if (code != MPI_SUCCESS) return handled(code);
   }
-  return any ? taken(start_up_to(count)) : kDeclined;
+  return any ? handled(start_up_to(count)) : kDeclined;
 }
 
 }  // namespace lacuna

@@ -51,11 +51,11 @@ int send_short(const void* buf, int count, MPI_Datatype datatype, int dest, int 
   const bool moves = staging && may_be_moved(buf, count, record, &bytes);
   Wire wire = short_wire(record, bytes);
   if (!moves || (bytes > kNeverOverruns && !guard(&wire))) {
-    note(FunctionId::kMPI_Send, kDeclined);
+    count_answer(FunctionId::kMPI_Send, kDeclined);
     return next.MPI_Send(buf, count, datatype, dest, tag, comm);
   }
   pack(*record.plan, buf, count, staging.data());
-  note(FunctionId::kMPI_Send, taken(MPI_SUCCESS));
+  count_answer(FunctionId::kMPI_Send, handled(MPI_SUCCESS));
   return next.MPI_Send(staging.data(), static_cast<int>(wire.count), wire.type, dest, tag, comm);
 }
 
@@ -68,25 +68,25 @@ int receive_short(void* buf, int count, MPI_Datatype datatype, int source, int t
   Wire wire = short_wire(record, bytes);
   if (!moves || !guard(&wire)) {
     // A token may come in any receive.
-    const Answer answer = take_recv(buf, count, datatype, source, tag, comm, status);
-    note(FunctionId::kMPI_Recv, answer);
-    return answer.taken
+    const Answer answer = handle_recv(buf, count, datatype, source, tag, comm, status);
+    count_answer(FunctionId::kMPI_Recv, answer);
+    return answer.handled
                ? answer.code
                : next_functions().MPI_Recv(buf, count, datatype, source, tag, comm, status);
   }
-  note(FunctionId::kMPI_Recv, taken(MPI_SUCCESS));
+  count_answer(FunctionId::kMPI_Recv, handled(MPI_SUCCESS));
   // Keeps the plan: a callback of the program may free the type during the call.
   PlanPtr plan = record.plan;
   OwnStatus own(status);
   const int code = next_functions().MPI_Recv(staging.data(), static_cast<int>(wire.count),
                                              wire.type, source, tag, comm, own.get());
   if (code != MPI_SUCCESS || !own.is_written() || direct::bytes_of(*own.get()) != bytes ||
-      (bytes == direct::kTokenBytes && direct::begins_as_token(staging.data()))) {
+      (bytes == direct::kTokenBytes && direct::begins_with_secret(staging.data()))) {
     return finish_unusual(wire, std::move(plan), std::move(staging), buf, count, bytes, comm, code,
                           &own);
   }
   unpack(*plan, staging.data(), count, buf);
-  own.tell();
+  own.copy_to_caller();
   return code;
 }
 

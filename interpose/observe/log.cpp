@@ -17,44 +17,44 @@
 namespace lacuna {
 namespace {
 
-std::string_view sentence_of(Note note) {
-  switch (note) {
-    case Note::kTaken:
+std::string_view sentence_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kHandled:
       return "handled";
-    case Note::kOneRun:
+    case Outcome::kOneRun:
       return "declined: one element of it is contiguous";
-    case Note::kNew:
+    case Outcome::kNew:
       return "declined for now: the type is new, and the message is small";
-    case Note::kPredefined:
+    case Outcome::kPredefined:
       return "declined: it is predefined";
-    case Note::kUndecoded:
+    case Outcome::kUndecoded:
       return "declined: lacuna cannot decode it";
-    case Note::kEmpty:
+    case Outcome::kEmpty:
       return "declined: it has no data";
-    case Note::kContiguous:
+    case Outcome::kContiguous:
       return "declined: it is contiguous";
-    case Note::kLongRuns:
+    case Outcome::kLongRuns:
       return "declined: packing first is not expected to be faster";
-    case Note::kNoMemory:
+    case Outcome::kNoMemory:
       return "declined: the pool of buffers is full (LACUNA_POOL_MB), or out of memory";
-    case Note::kHiddenCompletion:
+    case Outcome::kHiddenCompletion:
       return "declined in nonblocking calls: requests may be completed where lacuna cannot see it "
              "(Fortran bindings inside the library, or a tool preloaded before lacuna)";
-    case Note::kTooLarge:
+    case Outcome::kTooLarge:
       return "declined: the message is too large for the library's int counts";
-    case Note::kOnDevice:
+    case Outcome::kOnDevice:
       return "declined: its data may be in the memory of an accelerator";
-    case Note::kMayOverrun:
+    case Outcome::kMayOverrun:
       return "declined: too many different message lengths (for each, lacuna makes a type that "
              "keeps "
              "Open MPI from writing past the end of a buffer; the table of these types is full)";
-    case Note::kDirect:
+    case Outcome::kDirect:
       return "handled: through shared memory";
-    case Note::kCutByExtent:
+    case Outcome::kCutByExtent:
       return "declined where MPI_Allgatherv receives it: this library cuts its messages at "
              "multiples "
              "of the type's extent";
-    case Note::kMixed:
+    case Outcome::kMixed:
       return "declined in collectives, one-sided calls and files: it has more than one basic type";
   }
   return "";
@@ -92,37 +92,38 @@ void name_predefined(const ObservedType& record) {
 void log_once(std::string_view sentence) {
   constexpr size_t kMost = 1000;
   static constinit std::mutex mutex;
-  static auto* const told = new std::unordered_set<size_t>;  // as long as the process
+  static auto* const logged = new std::unordered_set<size_t>;  // as long as the process
   {
     const std::lock_guard<std::mutex> lock(mutex);
-    if (told->size() > kMost || !told->insert(std::hash<std::string_view>()(sentence)).second)
+    if (logged->size() > kMost || !logged->insert(std::hash<std::string_view>()(sentence)).second)
       return;
-    if (told->size() > kMost) sentence = "more than 1000 lines about types; no more are logged";
+    if (logged->size() > kMost) sentence = "more than 1000 lines about types; no more are logged";
   }
   log_line(sentence);
 }
 
 }  // namespace
 
-void report_type_as(const ObservedType& record, Note note, int64_t bytes) noexcept try {
-  if (is_watched(kCosted) && note == Note::kPredefined) name_predefined(record);
-  const Note outcome = note == Note::kDirect ? Note::kTaken : note;
-  report_outcome(record.reported_as, outcome, bytes);
+void report_type_as(const ObservedType& record, Outcome outcome, int64_t bytes) noexcept try {
+  if (is_watched(kCosted) && outcome == Outcome::kPredefined) name_predefined(record);
+  const Outcome counted = outcome == Outcome::kDirect ? Outcome::kHandled : outcome;
+  report_outcome(record.reported_as, counted, bytes);
 } catch (...) {
 }
 
-void log_type(const ObservedType& record, Note note, int64_t bytes) noexcept {
-  count_type(record, note, bytes);
-  if (is_watched(kLogged)) say_of_type(record, note, bytes);
+void log_type(const ObservedType& record, Outcome outcome, int64_t bytes) noexcept {
+  count_type(record, outcome, bytes);
+  if (is_watched(kLogged)) log_type_once(record, outcome, bytes);
 }
 
-void say_of_type(const ObservedType& record, Note note, int64_t bytes) noexcept try {
-  const uint32_t bit = 1U << static_cast<unsigned>(note);
+void log_type_once(const ObservedType& record, Outcome outcome, int64_t bytes) noexcept try {
+  const uint32_t bit = 1U << static_cast<unsigned>(outcome);
   if ((record.logged.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) return;
   std::string sentence = record.text;
-  sentence.append(": ").append(sentence_of(note));
+  sentence.append(": ").append(sentence_of(outcome));
   const int64_t count = record.size_bytes > 0 ? bytes / record.size_bytes : 0;
-  if ((note == Note::kTaken || note == Note::kDirect) && record.plan != nullptr && count > 0)
+  if ((outcome == Outcome::kHandled || outcome == Outcome::kDirect) && record.plan != nullptr &&
+      count > 0)
     sentence.append("; ")
         .append(std::to_string(bytes))
         .append(" bytes: ")

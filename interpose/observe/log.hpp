@@ -22,47 +22,47 @@ inline constexpr size_t kLongestText = 300;
 void log_line(std::string_view sentence) noexcept;
 
 namespace detail {
-void log_type(const ObservedType& record, Note note, int64_t bytes) noexcept;
-void report_type_as(const ObservedType& record, Note note, int64_t bytes) noexcept;
-void say_of_type(const ObservedType& record, Note note, int64_t bytes) noexcept;
+void log_type(const ObservedType& record, Outcome outcome, int64_t bytes) noexcept;
+void report_type_as(const ObservedType& record, Outcome outcome, int64_t bytes) noexcept;
+void log_type_once(const ObservedType& record, Outcome outcome, int64_t bytes) noexcept;
 }  // namespace detail
 
 // Records the outcome of a call, or of one side of it, on this type, with so many bytes of data.
 // The log has a line for it the first time; the report counts it every time.
-inline void log_type(const ObservedType& record, Note note, int64_t bytes = 0) noexcept {
-  if (is_watched(kLogged | kReported)) detail::log_type(record, note, bytes);
+inline void log_type(const ObservedType& record, Outcome outcome, int64_t bytes = 0) noexcept {
+  if (is_watched(kLogged | kReported)) detail::log_type(record, outcome, bytes);
 }
 
 // For the report alone, which counts calls as they begin.
-inline void count_type(const ObservedType& record, Note note, int64_t bytes) noexcept {
-  if (is_watched(kReported)) detail::report_type_as(record, note, bytes);
+inline void count_type(const ObservedType& record, Outcome outcome, int64_t bytes) noexcept {
+  if (is_watched(kReported)) detail::report_type_as(record, outcome, bytes);
 }
 
 // For the log alone, of a receive that may match a token (direct/arena/region.hpp): only when it is
 // complete is it known whether lacuna handled it.
-class Untold {
+class DeferredLog {
  public:
-  Untold() = default;
+  DeferredLog() = default;
   // `bytes`: that the receive has room for.
-  Untold(const ObservedType& record, int64_t bytes) noexcept : bytes_(bytes) {
+  DeferredLog(const ObservedType& record, int64_t bytes) noexcept : bytes_(bytes) {
     if (!is_watched(kLogged)) return;
     record_ = &record;
     serial_ = record.serial.load(std::memory_order_relaxed);
   }
   // The outcome to log if lacuna did not.
-  void otherwise(Note note) noexcept { otherwise_ = note; }
-  void tell(bool is_direct) const noexcept {
-    if (record_ == nullptr || (!is_direct && otherwise_ == Note::kTaken)) return;
+  void otherwise(Outcome outcome) noexcept { otherwise_ = outcome; }
+  void log(bool is_direct) const noexcept {
+    if (record_ == nullptr || (!is_direct && otherwise_ == Outcome::kHandled)) return;
     // The type may have been freed, and its record used for another one.
     if (record_->serial.load(std::memory_order_acquire) == serial_)
-      detail::say_of_type(*record_, is_direct ? Note::kDirect : otherwise_, bytes_);
+      detail::log_type_once(*record_, is_direct ? Outcome::kDirect : otherwise_, bytes_);
   }
 
  private:
   const ObservedType* record_ = nullptr;
   uint64_t serial_ = 0;
   int64_t bytes_ = 0;
-  Note otherwise_ = Note::kTaken;  // nothing
+  Outcome otherwise_ = Outcome::kHandled;  // nothing
 };
 
 }  // namespace lacuna

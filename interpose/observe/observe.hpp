@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Look: one call that has passed the gate, from there until it returns. With report or
+// ObservedCall: one call that has passed the gate, from there until it returns. With report or
 // verification, what happens meanwhile is recorded for this call's function.
 #ifndef LACUNA_INTERPOSE_OBSERVE_OBSERVE_HPP_
 #define LACUNA_INTERPOSE_OBSERVE_OBSERVE_HPP_
@@ -15,7 +15,7 @@
 namespace lacuna {
 
 // Counts the calls that got past the gate, for lacuna_interposed_calls().
-void note(FunctionId function, Answer answer) noexcept;
+void count_answer(FunctionId function, Answer answer) noexcept;
 
 // What a call does, for the report.
 enum class Role : uint8_t {
@@ -25,30 +25,30 @@ enum class Role : uint8_t {
                // types/record.hpp)
 };
 
-class Look {
+class ObservedCall {
  public:
   // `caller`: the return address of the wrapper.
-  Look(FunctionId function, Role role, const void* caller) noexcept
+  ObservedCall(FunctionId function, Role role, const void* caller) noexcept
       : function_(function), role_(role), caller_(caller) {
     if (is_watched(kReported | kVerified)) begin();
   }
   // A receive that the program has freed may have completed during this call.
-  ~Look() {
+  ~ObservedCall() {
     finish_freed_requests();
     if (watched_) end();
   }
-  Look(const Look&) = delete;
-  Look& operator=(const Look&) = delete;
+  ObservedCall(const ObservedCall&) = delete;
+  ObservedCall& operator=(const ObservedCall&) = delete;
 
-  Answer note(Answer answer) noexcept {
-    ::lacuna::note(function_, answer);
-    if (watched_ && role_ != Role::kEnds && !answer.taken && times_told_ == 0) tell_nothing();
+  Answer record(Answer answer) noexcept {
+    ::lacuna::count_answer(function_, answer);
+    if (watched_ && role_ != Role::kEnds && !answer.handled && recorded_ == 0) record_nothing();
     return answer;
   }
 
   // For a collective on predefined types, which passes the gate only because all ranks vote: it
   // counts as kPredefined, unless another outcome is recorded.
-  void comes_to_vote() noexcept { untold_ = static_cast<size_t>(Note::kPredefined); }
+  void count_as_vote() noexcept { default_outcome_ = static_cast<size_t>(Outcome::kPredefined); }
   bool watched() const noexcept { return watched_; }
 
   FunctionId function() const noexcept { return function_; }
@@ -58,47 +58,48 @@ class Look {
   // How many calls its time stands for (report/sampling.hpp); 0: it is not timed.
   uint16_t weight() const noexcept { return static_cast<uint16_t>(weight_); }
   // Records an outcome of the call. Of several types, the first is the call's. True: it is counted
-  // later, with the lot; false: the caller must count it.
-  bool told(TypeId type, Note note, int64_t bytes) noexcept {
-    if (times_told_ == 0 || type_ == kOtherTypes) type_ = type;
-    ++times_told_;
-    note_ = note;
+  // later, with other untimed calls; false: the caller must count it.
+  bool record_outcome(TypeId type, Outcome outcome, int64_t bytes) noexcept {
+    if (recorded_ == 0 || type_ == kOtherTypes) type_ = type;
+    ++recorded_;
+    outcome_ = outcome;
     bytes_ += bytes;
-    return weight_ == 0 && keep(type, static_cast<size_t>(note), bytes);
+    return weight_ == 0 && keep(type, static_cast<size_t>(outcome), bytes);
   }
   // Subtracts time that is counted for another call.
-  void leave_out(int64_t ns) noexcept { elsewhere_ns_ += ns; }
+  void subtract_time(int64_t ns) noexcept { elsewhere_ns_ += ns; }
 
  private:
   void begin() noexcept;
   void end() noexcept;
   void end_untimed() noexcept;
-  void tell_nothing() noexcept;
+  void record_nothing() noexcept;
   bool might_pass() const noexcept;
-  // Records an outcome for the lot. False: there are more than kMostTold.
+  // Records an outcome of an untimed call. False: there are more than kMostOutcomes.
   bool keep(TypeId type, size_t outcome, int64_t bytes) noexcept;
-  Lane* lane_of(Lanes* lanes) noexcept;
+  CallGroup* call_group_of(CallGroups* groups) noexcept;
   Account account_here() const noexcept;
 
   const FunctionId function_;
   const Role role_;
   bool watched_ = false;
-  Note note_{};  // the last outcome
-  unsigned times_told_ = 0;
-  bool told_nothing_ = false;
-  size_t untold_ = kNotes;  // what is counted without one: kNothing (report/data.hpp) or a Note
+  Outcome outcome_{};  // the last outcome
+  unsigned recorded_ = 0;
+  bool recorded_nothing_ = false;
+  size_t default_outcome_ =
+      kOutcomesOfTypes;  // what is counted without one: kNothing (report/data.hpp) or a Outcome
   TypeId type_ = kOtherTypes;
   uint16_t site_ = 0;
   const void* caller_;
-  Lane* lane_ = nullptr;  // null: all calls are timed
+  CallGroup* group_ = nullptr;  // null: all calls are timed
   uint32_t weight_ = 1;
   int64_t begin_ns_ = 0;
   int64_t elsewhere_ns_ = 0;
   int64_t bytes_ = 0;
-  // Of a call that is not timed: its outcomes, as in a Lot.
-  uint64_t kept_[kMostTold];
-  int64_t kept_bytes_[kMostTold];
-  Look* outer_ = nullptr;  // the call around it: a callback of the program's may call MPI
+  // Of a call that is not timed: its outcomes, as in UntimedCalls.
+  uint64_t kept_[kMostOutcomes];
+  int64_t kept_bytes_[kMostOutcomes];
+  ObservedCall* outer_ = nullptr;  // the call around it: a callback of the program's may call MPI
 };
 
 }  // namespace lacuna

@@ -28,7 +28,7 @@ namespace {
 
 constexpr size_t kMostKept = 4096;
 constexpr int64_t kLongestShadow = int64_t{1} << 30;
-constexpr int kMostTold = 20;
+constexpr int kMostOutcomes = 20;
 constexpr std::byte kPoison{0xA5};
 
 struct Kept {
@@ -56,7 +56,7 @@ MPI_Datatype kept_type(const Plan& plan) noexcept {
   return found != everything.kept.end() ? found->second.type : runtime().datatype_null;
 }
 
-void leave_out(const char* why) noexcept {
+void subtract_time(const char* why) noexcept {
   if (g_left_out.exchange(true, std::memory_order_relaxed)) return;
   try {
     log_line(std::string("LACUNA_VERIFY: some data were not compared: ") + why);
@@ -67,7 +67,7 @@ void leave_out(const char* why) noexcept {
 // Logs the first difference, with a command that reproduces it.
 void tell(const Account& account, const Plan& plan, int64_t count, const char* verb, int64_t at,
           int64_t bytes, std::byte ours, std::byte theirs) noexcept try {
-  if (g_different.fetch_add(1, std::memory_order_relaxed) >= kMostTold) return;
+  if (g_different.fetch_add(1, std::memory_order_relaxed) >= kMostOutcomes) return;
   const auto number = [](auto value) { return std::to_string(static_cast<int64_t>(value)); };
   log_line("LACUNA_VERIFY: " + std::string(wrapped_names()[account.function]) + ": " + verb +
            " byte " + number(at) + " of " + number(bytes) + " as " + number(ours) +
@@ -130,7 +130,7 @@ bool unpack_there(const Plan& plan, MPI_Datatype type, const std::byte* packed, 
 // The library's type to compare with; the null type where there is none.
 MPI_Datatype comparable(const Plan& plan) noexcept {
   if (elements_at_once(plan) == 0) {
-    leave_out("elements larger than 2 GiB");
+    subtract_time("elements larger than 2 GiB");
     return runtime().datatype_null;
   }
   return kept_type(plan);
@@ -177,12 +177,12 @@ void unpack_as_there(const Plan& plan, MPI_Datatype type, const std::byte* packe
 }  // namespace
 
 void keep_for_verification(const PlanPtr& plan, MPI_Datatype datatype) noexcept try {
-  if (has_long_double(plan->type())) return leave_out("types with long double");
+  if (has_long_double(plan->type())) return subtract_time("types with long double");
   All& everything = all();
   {
     const std::lock_guard<std::mutex> lock(everything.mutex);
     if (everything.kept.count(plan.get()) != 0) return;
-    if (everything.kept.size() >= kMostKept) return leave_out("more than 4096 types");
+    if (everything.kept.size() >= kMostKept) return subtract_time("more than 4096 types");
   }
   // Not a dup, which would copy the program's attributes.
   const Next& next = next_functions();
@@ -224,9 +224,9 @@ void verify_packed(const Account& account, const Plan& plan, const void* mem, in
   if (type == runtime().datatype_null) return;
   const int64_t bytes = count * plan.size();
   const Memory theirs = memory_of(bytes);
-  if (!theirs) return leave_out("out of memory");
+  if (!theirs) return subtract_time("out of memory");
   if (!pack_there(plan, type, mem, count, theirs.get()))
-    return leave_out("MPI_Pack returned an error");
+    return subtract_time("MPI_Pack returned an error");
   count_comparison(bytes);
   const std::byte* at = std::mismatch(packed, packed + bytes, theirs.get()).first;
   if (at == packed + bytes) return;
@@ -242,20 +242,20 @@ bool unpack_verified(const Account& account, const Plan& plan, const std::byte* 
   const int64_t elements = std::min(count, (bytes + plan.size() - 1) / plan.size());
   const DataSpan span = data_span(plan.type(), elements);
   if (span.bytes() > kLongestShadow) {
-    leave_out("receives that span more than 1 GiB");
+    subtract_time("receives that span more than 1 GiB");
     return false;
   }
   // A last element that arrived in part is completed with poison, which both shadows hold before.
   const Shadow ours(span), theirs(span);
   const Memory filled = memory_of(elements * plan.size());
   if (!ours || !theirs || !filled) {
-    leave_out("out of memory");
+    subtract_time("out of memory");
     return false;
   }
   std::memset(filled.get(), static_cast<int>(kPoison), static_cast<size_t>(elements * plan.size()));
   std::memcpy(filled.get(), packed, static_cast<size_t>(bytes));
   if (!unpack_there(plan, type, filled.get(), elements, theirs.base())) {
-    leave_out("MPI_Unpack returned an error");
+    subtract_time("MPI_Unpack returned an error");
     return false;
   }
   unpack_slice(plan, packed, elements, 0, bytes, ours.base());

@@ -8,8 +8,8 @@
 namespace lacuna {
 
 // Why a call on a type was declined, or how it was handled; for log and report.
-enum class Note : uint8_t {
-  kTaken,
+enum class Outcome : uint8_t {
+  kHandled,
   kPredefined,
   kUndecoded,
   kEmpty,
@@ -26,7 +26,7 @@ enum class Note : uint8_t {
   kCutByExtent,
   kMayOverrun,  // the last one
 };
-inline constexpr size_t kNotes = static_cast<size_t>(Note::kMayOverrun) + 1;
+inline constexpr size_t kOutcomesOfTypes = static_cast<size_t>(Outcome::kMayOverrun) + 1;
 
 }  // namespace lacuna
 

@@ -23,10 +23,10 @@ bool is_mpich(Flavour flavour) noexcept {
   return flavour == Flavour::kMpich || flavour == Flavour::kMvapich;
 }
 
-// Intel MPI 2021.19 misplaces rows of a darray (the test pack_darrays): within a block of a cyclic
-// distribution, a row begins where this process's part of the row before ends. That is right only
-// if the part has the extent of a row, as it has if the innermost dimension is not distributed, or
-// is cyclic.
+// Intel MPI 2021.19 moves_wrong_bytes rows of a darray (the test pack_darrays): within a block of a
+// cyclic distribution, a row begins where this process's part of the row before ends. That is right
+// only if the part has the extent of a row, as it has if the innermost dimension is not
+// distributed, or is cyclic.
 bool has_cut_rows(const Type& type) noexcept {
   if (type.combiner != Combiner::kDarray) return false;
   const size_t dims = type.sizes.size();
@@ -134,7 +134,7 @@ void name_library(std::string_view library_version, std::span<char> name) noexce
   }
 }
 
-bool Rulebook::holds(Operation operation, const Load& load) const noexcept {
+bool Rulebook::holds(Operation operation, const DataShape& load) const noexcept {
   const auto& rules = operation == Operation::kDirect ? direct
                       : operation == Operation::kSend ? send
                                                       : receive;
@@ -156,7 +156,7 @@ Rulebook both(const Rulebook& one, const Rulebook& other) {
   return book;
 }
 
-bool pays(const Rulebook& messages, Operation operation, const Load& load) noexcept {
+bool pays(const Rulebook& messages, Operation operation, const DataShape& load) noexcept {
   if (operation == Operation::kPack || operation == Operation::kUnpack)
     return load.piece_bytes > 0 || load.mean_run_bytes <= kMostRunToPack;
   if (operation == Operation::kOneSided) return true;
@@ -202,11 +202,11 @@ bool drops_padding(Flavour flavour, const Type& type) noexcept {
 }
 
 // lacuna would place the bytes elsewhere, so both sides of a message must be left to the library.
-bool misplaces(Flavour flavour, const Type& type) noexcept {
+bool moves_wrong_bytes(Flavour flavour, const Type& type) noexcept {
   if (flavour == Flavour::kIntelMpi && has_cut_rows(type)) return true;
   if (is_mpich(flavour) && is_backward_row(type)) return true;
   return std::any_of(type.children.begin(), type.children.end(),
-                     [&](const TypePtr& child) { return misplaces(flavour, *child); });
+                     [&](const TypePtr& child) { return moves_wrong_bytes(flavour, *child); });
 }
 
 // The test modes_bsend_room checks the libraries that are known.
@@ -232,9 +232,9 @@ bool completes_gets(Flavour flavour, int major) noexcept {
 }
 
 // MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19 call that of MPI_COMM_WORLD.
-bool tells_owner(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
+bool raises_mrecv_errors_on_comm(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
 
-bool tells_when_it_ends(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
+bool reports_errors_at_completion(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
 
 // Intel MPI is based on MPICH.
 static bool has_mpich_inside(Flavour flavour) noexcept {
@@ -242,14 +242,16 @@ static bool has_mpich_inside(Flavour flavour) noexcept {
 }
 
 // MPICH 4.0.2 and 5.0.2 and Intel MPI 2021.19; in MPI_Waitany and MPI_Testany, too.
-bool tells_none_of_several(Flavour flavour) noexcept { return has_mpich_inside(flavour); }
+bool raises_errors_of_several_on_none(Flavour flavour) noexcept {
+  return has_mpich_inside(flavour);
+}
 
 // Open MPI 4.1.4 and 5.0.11. Intel MPI 2021.19 does not. MPICH 5.0.2 does so only for long messages
 // with gaps, of which it then receives nothing.
-bool tells_all_of_truncated(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
+bool counts_all_of_truncated(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
 
 // Open MPI 5.0.11; MPICH 5.0.2 and Intel MPI 2021.19 give what was in memory.
-bool tells_of_isendrecv(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
+bool has_isendrecv_status(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
 
 bool overruns_short_receives(Flavour flavour) noexcept { return flavour == Flavour::kOpenMpi; }
 

@@ -40,7 +40,7 @@ enum class Operation : uint8_t {
 };
 
 // What there is to move in a call.
-struct Load {
+struct DataShape {
   int64_t bytes;
   double mean_run_bytes;
   Pattern pattern;
@@ -65,17 +65,17 @@ struct Rulebook {
   std::array<Rules, kPatterns> receive;
   std::array<Rules, kPatterns> direct;
 
-  bool holds(Operation operation, const Load& load) const noexcept;
+  bool holds(Operation operation, const DataShape& load) const noexcept;
 };
 
 // What holds in both; the rules of the direct path are those of `one`.
 Rulebook both(const Rulebook& one, const Rulebook& other);
 
 // Whether packing first pays; `messages` is for sends, receives and the direct path.
-bool pays(const Rulebook& messages, Operation operation, const Load& load) noexcept;
+bool pays(const Rulebook& messages, Operation operation, const DataShape& load) noexcept;
 
 // Whether the library moves other bytes of the type, or of one in it, than the standard says.
-bool misplaces(Flavour flavour, const Type& type) noexcept;
+bool moves_wrong_bytes(Flavour flavour, const Type& type) noexcept;
 // Whether it contains a basic type with padding, as x87's long double has.
 bool has_long_double(const Type& type) noexcept;
 // Whether the library sends the padding in some messages and not in others.
@@ -96,20 +96,20 @@ bool buffers_bytes(Flavour flavour) noexcept;
 // that they may be overwritten.
 bool keeps_buffered(Flavour flavour) noexcept;
 // Whether an error of MPI_Mrecv calls the error handler of the message's communicator.
-bool tells_owner(Flavour flavour) noexcept;
+bool raises_mrecv_errors_on_comm(Flavour flavour) noexcept;
 // Whether an error of a message is reported only by the call that ends its request, and not by
 // MPI_Request_get_status.
-bool tells_when_it_ends(Flavour flavour) noexcept;
+bool reports_errors_at_completion(Flavour flavour) noexcept;
 // Whether the status of a truncated message counts all of its bytes, and not those received.
-bool tells_all_of_truncated(Flavour flavour) noexcept;
+bool counts_all_of_truncated(Flavour flavour) noexcept;
 // Whether the status of a request of MPI_Isendrecv is that of the receive.
-bool tells_of_isendrecv(Flavour flavour) noexcept;
+bool has_isendrecv_status(Flavour flavour) noexcept;
 // Whether a receive into contiguous memory that is too short is written past its end
 // (guard.hpp).
 bool overruns_short_receives(Flavour flavour) noexcept;
 // Whether errors of calls that complete several requests are raised on no request's communicator
-// (hears_of_none(), library/communicator.hpp).
-bool tells_none_of_several(Flavour flavour) noexcept;
+// (comm_of_unattached_errors(), library/communicator.hpp).
+bool raises_errors_of_several_on_none(Flavour flavour) noexcept;
 // Whether MPI_Comm_disconnect waits until no request is left on the communicator, complete ones
 // included.
 bool waits_in_disconnect(Flavour flavour) noexcept;

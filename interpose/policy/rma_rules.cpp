@@ -61,7 +61,7 @@ constexpr Row kRows[] = {
 }  // namespace
 
 bool pays_one_sided(Flavour flavour, int mpich_major, const OneSided& operation) noexcept {
-  const Load& load = operation.load;
+  const DataShape& load = operation.load;
   if (flavour == Flavour::kMpich && mpich_major < 5) return false;  // 4.0.2: 0.9-1.3
   for (const Row& row : kRows) {
     if (row.flavour == flavour && (row.windows & operation.window) != 0 &&

@@ -24,7 +24,7 @@ struct OneSided {
   Access access;
   WindowMemory window;
   TargetLayout target;
-  Load load;
+  DataShape load;
 };
 
 // With kAnyWindow or kAnyTarget: whether it pays for at least one of them.

@@ -8,7 +8,7 @@
 namespace lacuna {
 namespace {
 
-constexpr Load kVector{int64_t{1} << 20, 8, Pattern::kStrided};
+constexpr DataShape kVector{int64_t{1} << 20, 8, Pattern::kStrided};
 
 TEST(RmaRules, WindowAndTargetDecide) {
   const auto pays = [](Flavour flavour, WindowMemory window, TargetLayout target) {
@@ -24,7 +24,7 @@ TEST(RmaRules, WindowAndTargetDecide) {
 }
 
 TEST(RmaRules, WhatWasNotMeasuredIsTheLibrarys) {
-  const auto pays = [](Access access, int major, const Load& load) {
+  const auto pays = [](Access access, int major, const DataShape& load) {
     return pays_one_sided(Flavour::kMpich, major, {access, kCreated, kWithoutGaps, load});
   };
   EXPECT_TRUE(pays(kGets, 5, kVector));

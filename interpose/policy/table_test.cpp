@@ -30,7 +30,7 @@ std::string file(const std::string& members) {
   return "{\"lacuna_table\": 3, \"mpi\": \"Some MPI 1.0\", \"cpu\": \"a CPU\", " + members + "}";
 }
 
-Load strided(int64_t bytes, double run) { return {bytes, run, Pattern::kStrided}; }
+DataShape strided(int64_t bytes, double run) { return {bytes, run, Pattern::kStrided}; }
 
 TEST(Table, SaysYesUpToItsSizesAndRuns) {
   const auto table = parse_table(file("\"shared\": " + book("[[1024, 8], [4096, 0], [null, 64]]")),

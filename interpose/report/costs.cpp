@@ -83,12 +83,13 @@ Pieces pieces_of(const Report& report, const ReportRow& row) {
   Pieces pieces;
   int64_t left = row.call_ns;
   const auto take = [&left](int64_t wanted) {
-    const int64_t taken = std::clamp<int64_t>(wanted, 0, std::max<int64_t>(left, 0));
-    left -= taken;
-    return taken;
+    const int64_t handled = std::clamp<int64_t>(wanted, 0, std::max<int64_t>(left, 0));
+    left -= handled;
+    return handled;
   };
   const int64_t packing = row.pack_ns + row.unpack_ns;
-  const int64_t bytes = row.calls() > 0 ? (row.bytes_taken + row.bytes_declined) / row.calls() : 0;
+  const int64_t bytes =
+      row.calls() > 0 ? (row.bytes_handled + row.bytes_declined) / row.calls() : 0;
   const int64_t copy = at(report.copies, bytes);
   pieces.wait = take(std::min(row.wait_ns, row.call_ns - packing));
   pieces.copy = take(packing > 0 ? std::min(packing, row.calls() * copy) : row.calls() * copy);

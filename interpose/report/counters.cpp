@@ -20,7 +20,7 @@ constexpr int64_t kFirstBucketNs = 64;
 struct CellTable {
   static constexpr size_t kCells = 1024;
   Cell cells[kCells];
-  Lanes lanes;
+  CallGroups groups;
   std::atomic<bool> owned{true};
   CellTable* next = nullptr;
 };
@@ -48,7 +48,7 @@ CellTable* take_table() noexcept {
   }
   auto* table = new (std::nothrow) CellTable;
   if (table == nullptr) return nullptr;
-  table->lanes.table = table;
+  table->groups.table = table;
   table->next = g_tables.load(std::memory_order_relaxed);
   while (!g_tables.compare_exchange_weak(table->next, table, std::memory_order_acq_rel)) {
   }
@@ -58,10 +58,10 @@ CellTable* take_table() noexcept {
 struct Owner {
   CellTable* table = take_table();
   Owner() {
-    if (table != nullptr) t_lanes = &table->lanes;
+    if (table != nullptr) t_call_groups = &table->groups;
   }
   ~Owner() {
-    t_lanes = nullptr;
+    t_call_groups = nullptr;
     if (table != nullptr) table->owned.store(false, std::memory_order_release);
   }
   Owner(const Owner&) = delete;
@@ -116,15 +116,15 @@ size_t bucket_of(int64_t ns) noexcept {
 }  // namespace
 
 // Of this thread; null: no memory, or the thread is about to end.
-static Lanes* own_lanes() noexcept {
+static CallGroups* own_lanes() noexcept {
   thread_local Owner owner;
-  return t_lanes;
+  return t_call_groups;
 }
 
 Cell* cell_of(const Account& account, unsigned octave) noexcept {
-  const Lanes* lanes = t_lanes != nullptr ? t_lanes : own_lanes();
-  if (lanes == nullptr) return nullptr;
-  CellTable& table = *lanes->table;
+  const CallGroups* groups = t_call_groups != nullptr ? t_call_groups : own_lanes();
+  if (groups == nullptr) return nullptr;
+  CellTable& table = *groups->table;
   const uint64_t key = key_of(account, octave);
   size_t at = (key * 0x9E3779B97F4A7C15U) >> 40 & (CellTable::kCells - 1);
   for (size_t tried = 0; tried < CellTable::kCells;
@@ -148,11 +148,11 @@ void count_outcome(const Account& account, size_t outcome, int64_t times, int64_
   Cell* cell = cell_of(account);
   if (cell == nullptr) return;
   add(&cell->outcomes[outcome], times);
-  const bool taken = outcome == static_cast<size_t>(Note::kTaken);
-  add(taken ? &cell->bytes_taken : &cell->bytes_declined, bytes);
+  const bool handled = outcome == static_cast<size_t>(Outcome::kHandled);
+  add(handled ? &cell->bytes_handled : &cell->bytes_declined, bytes);
 }
 
-void book(Cell* cell, bool ends, int64_t ns, uint32_t weight) noexcept {
+void count_timed(Cell* cell, bool ends, int64_t ns, uint32_t weight) noexcept {
   const int64_t all = ns * weight;
   add(&cell->timed, weight);
   add(&cell->call_ns, all);
@@ -198,7 +198,7 @@ void add_cell(const Cell& cell, const std::map<Place, Calls>& calls,
   row.type = account.type;
   row.site = places.at(account.site);
   for (size_t i = 0; i < kOutcomes; ++i) row.outcomes[i] = get(cell.outcomes[i]);
-  row.bytes_taken = get(cell.bytes_taken);
+  row.bytes_handled = get(cell.bytes_handled);
   row.bytes_declined = get(cell.bytes_declined);
   const double of_all = calls.at(place_of(account)).ratio();
   const double here = Calls{get(cell.calls), get(cell.timed)}.ratio();
@@ -218,17 +218,17 @@ void add_cell(const Cell& cell, const std::map<Place, Calls>& calls,
 
 }  // namespace
 
-void forget_lanes_of(const ObservedType& record) noexcept {
+void forget_call_groups_of(const ObservedType& record) noexcept {
   const uintptr_t type = record.handle.load(std::memory_order_relaxed);
   for (CellTable* table = g_tables.load(std::memory_order_acquire); table != nullptr;
        table = table->next)
-    table->lanes.forget(type);
+    table->groups.forget(type);
 }
 
 void add_cells(const std::vector<std::string>& places, Report* report) {
   for (CellTable* table = g_tables.load(std::memory_order_acquire); table != nullptr;
        table = table->next) {
-    for (Lane& lane : table->lanes.lanes) settle(&lane);
+    for (CallGroup& group : table->groups.groups) count_passed(&group);
   }
   std::map<Place, Calls> calls;
   const auto each = [](const auto& work) {

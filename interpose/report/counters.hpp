@@ -22,7 +22,7 @@ inline constexpr size_t kBuckets = 48;
 struct Cell {
   std::atomic<uint64_t> key{0};  // of its account and octave, plus one; 0: empty
   Counter outcomes[kOutcomes] = {};
-  Counter bytes_taken{0};
+  Counter bytes_handled{0};
   Counter bytes_declined{0};
   Counter pack_ns{0};
   Counter unpack_ns{0};
@@ -46,10 +46,10 @@ unsigned octave_of(int64_t bytes) noexcept;
 void count_outcome(const Account& account, size_t outcome, int64_t times, int64_t bytes) noexcept;
 
 // Adds a timed call that stands for `weight` calls. `ends`: it completes others.
-void book(Cell* cell, bool ends, int64_t ns, uint32_t weight) noexcept;
+void count_timed(Cell* cell, bool ends, int64_t ns, uint32_t weight) noexcept;
 
-// The call site from called_from() that no Look has used yet, or null.
-const void* told_caller() noexcept;
+// The call site from called_from() that no ObservedCall has used yet, or null.
+const void* given_caller() noexcept;
 
 // Adds the rows of all threads; places[i] is the text of call site i.
 void add_cells(const std::vector<std::string>& places, Report* report);

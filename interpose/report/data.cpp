@@ -57,7 +57,8 @@ void bound(Report* report) {
   const size_t count = report->types.size();
   if (count <= size_t{kMostTypes} + 1) return;
   std::vector<int64_t> data(count, 0);
-  for (const ReportRow& row : report->rows) data[row.type] += row.bytes_taken + row.bytes_declined;
+  for (const ReportRow& row : report->rows)
+    data[row.type] += row.bytes_handled + row.bytes_declined;
   std::vector<size_t> order(count - 1);
   std::iota(order.begin(), order.end(), size_t{1});
   std::stable_sort(order.begin(), order.end(),
@@ -95,7 +96,7 @@ int64_t ReportRow::calls() const {
 
 void add(const ReportRow& row, ReportRow* sum) {
   for (size_t i = 0; i < kOutcomes; ++i) sum->outcomes[i] += row.outcomes[i];
-  sum->bytes_taken += row.bytes_taken;
+  sum->bytes_handled += row.bytes_handled;
   sum->bytes_declined += row.bytes_declined;
   sum->pack_ns += row.pack_ns;
   sum->unpack_ns += row.unpack_ns;
@@ -132,7 +133,7 @@ std::vector<uint8_t> serialized(const Report& report) {
   }
   Json rows = Json::array();
   for (const ReportRow& row : report.rows) {
-    rows.push_back({row.function, row.type, row.outcomes, row.bytes_taken, row.bytes_declined,
+    rows.push_back({row.function, row.type, row.outcomes, row.bytes_handled, row.bytes_declined,
                     row.pack_ns, row.unpack_ns, row.slowest_ns, row.ranks, row.site, row.timed,
                     row.call_ns, row.wait_ns, row.variance_ns2});
   }

@@ -16,9 +16,9 @@
 
 namespace lacuna {
 
-// Outcomes by Note, and one more: nothing to move, or nothing for lacuna to judge.
-inline constexpr size_t kOutcomes = kNotes + 1;
-inline constexpr size_t kNothing = kNotes;
+// Outcomes by Outcome, and one more: nothing to move, or nothing for lacuna to judge.
+inline constexpr size_t kOutcomes = kOutcomesOfTypes + 1;
+inline constexpr size_t kNothing = kOutcomesOfTypes;
 
 // Nanoseconds a byte, of the library and of lacuna; 0: not timed.
 struct PackSpeeds {
@@ -61,7 +61,7 @@ struct ReportRow {
   std::string function;
   size_t type = 0;  // in Report::types
   std::array<int64_t, kOutcomes> outcomes{};
-  int64_t bytes_taken = 0;
+  int64_t bytes_handled = 0;
   int64_t bytes_declined = 0;
   int64_t pack_ns = 0;
   int64_t unpack_ns = 0;
@@ -74,7 +74,7 @@ struct ReportRow {
   int64_t wait_ns = 0;      // of that, waiting
   double variance_ns2 = 0;  // of call_ns, as not all calls are timed
 
-  int64_t taken() const { return outcomes[static_cast<size_t>(Note::kTaken)]; }
+  int64_t handled() const { return outcomes[static_cast<size_t>(Outcome::kHandled)]; }
   int64_t calls() const;
 };
 

@@ -115,7 +115,7 @@ void time_kept_types(Report* report) {
     int64_t calls = 0;
     for (const ReportRow& row : report->rows) {
       if (row.type != i) continue;
-      bytes += row.bytes_taken + row.bytes_declined;
+      bytes += row.bytes_handled + row.bytes_declined;
       calls += row.calls();
     }
     if (calls > 0) report->types[i].speeds = speeds_of(found->second, bytes / calls);
@@ -140,12 +140,12 @@ Savings savings_of(const Report& report, const ReportRow& row) {
   const PackSpeeds& speeds = report.types[row.type].speeds;
   if (speeds.native_pack <= 0 || speeds.native_unpack <= 0) return savings;
   const FunctionFacts& facts = facts_of(row.function);
-  const auto taken = static_cast<double>(row.bytes_taken);
+  const auto handled = static_cast<double>(row.bytes_handled);
   const auto declined = static_cast<double>(row.bytes_declined);
-  if (row.bytes_taken > 0 && row.pack_ns + row.unpack_ns > 0) {
+  if (row.bytes_handled > 0 && row.pack_ns + row.unpack_ns > 0) {
     const double native =
         (row.pack_ns > 0 ? speeds.native_pack : 0) + (row.unpack_ns > 0 ? speeds.native_unpack : 0);
-    savings.saved_ns = static_cast<int64_t>(taken * native) - row.pack_ns - row.unpack_ns;
+    savings.saved_ns = static_cast<int64_t>(handled * native) - row.pack_ns - row.unpack_ns;
   }
   const double gain = (facts.packs ? speeds.native_pack - speeds.pack : 0) +
                       (facts.unpacks ? speeds.native_unpack - speeds.unpack : 0);

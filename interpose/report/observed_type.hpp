@@ -24,8 +24,9 @@ struct ObservedType {
   MPI_Datatype wire;  // messages of packed data are arrays of it
   std::string text;   // only for the log
   mutable std::atomic<TypeId> reported_as{kOtherTypes};
-  mutable std::atomic<uint32_t> logged{0};     // a bit for each Note
-  mutable std::atomic<bool> has_lanes{false};  // calls on it may be only counted (sampling.hpp)
+  mutable std::atomic<uint32_t> logged{0};  // a bit for each Outcome
+  mutable std::atomic<bool> has_call_groups{
+      false};  // calls on it may be only counted (sampling.hpp)
 };
 
 }  // namespace lacuna

@@ -28,7 +28,7 @@ Types& types() {
   return *all;
 }
 
-// Places of calls, by their return addresses.
+// MemberData of calls, by their return addresses.
 struct Sites {
   std::mutex mutex;
   std::map<const void*, uint16_t> ids;

@@ -16,7 +16,7 @@
 namespace lacuna {
 
 enum class FunctionId : unsigned;
-enum class Note : uint8_t;
+enum class Outcome : uint8_t;
 
 // A line of the report: equal types share one. There are at most kMostTypes of them, and one for
 // all others.
@@ -57,7 +57,7 @@ TypeId report_type(uint64_t hash, int64_t learn_ns,
 std::string shortened(const std::string& text);
 
 // Counts this outcome for the current call (observe/observe.hpp).
-void report_outcome(TypeId type, Note note, int64_t bytes) noexcept;
+void report_outcome(TypeId type, Outcome outcome, int64_t bytes) noexcept;
 // Adds the time in which data of the account were moved.
 enum class Way : uint8_t { kPack, kUnpack };
 // Whether that time is to be measured.
@@ -67,7 +67,7 @@ void report_time(const Account& account, Way way, int64_t ns) noexcept;
 // The number of a call site, by its return address. There are at most kMostSites; more are 0.
 inline constexpr uint16_t kMostSites = 1023;
 uint16_t site_of(const void* caller) noexcept;
-// Sets the call site of the next Look of this thread, for a call that cannot see it itself.
+// Sets the call site of the next ObservedCall of this thread, for a call that cannot see it itself.
 void called_from(const void* caller) noexcept;
 
 // The account for a type in the current call.

@@ -13,7 +13,7 @@ namespace {
 // and the share of the calls' time that this may take: one in 2000.
 constexpr int64_t kTimingNs = 250;
 constexpr int64_t kOneIn = 2000;
-// The first calls of a lane are all timed. Then, until kMany are, more are timed than kOneIn
+// The first calls of a group are all timed. Then, until kMany are, more are timed than kOneIn
 // allows, because a mean of a few calls would be a guess.
 constexpr uint32_t kFirst = 16;
 constexpr int64_t kMany = 128;
@@ -21,7 +21,8 @@ constexpr int64_t kMostPass = 8191;  // on average
 
 }  // namespace
 
-thread_local constinit Lanes* t_lanes __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local constinit CallGroups* t_call_groups __attribute__((tls_model("initial-exec"))) =
+    nullptr;
 
 namespace {
 
@@ -31,55 +32,55 @@ uint64_t serial_of(const ObservedType* record) noexcept {
 
 }  // namespace
 
-bool Lane::is_of(const LaneKey& one) const noexcept {
+bool CallGroup::is_of(const CallGroupKey& one) const noexcept {
   return caller == one.caller && type.load(std::memory_order_relaxed) == one.type &&
          function == one.function && octave == one.octave && record == one.record &&
          serial == serial_of(record);
 }
 
-// The lane of the key, or the one to replace: of the few where it may be, that with the fewest
+// The group of the key, or the one to replace: of the few where it may be, that with the fewest
 // timed calls. (With one place for each key, two keys that collided replaced each other, so that
-// each call was timed. A program of ten lanes had such a pair in every second run.)
-Lane& Lanes::place_of(const LaneKey& key) noexcept {
+// each call was timed. A program of ten groups had such a pair in every second run.)
+CallGroup& CallGroups::place_of(const CallGroupKey& key) noexcept {
   constexpr size_t kWays = 4;
   const uint64_t mixed = reinterpret_cast<uintptr_t>(key.caller) +
                          (uint64_t{handle_bits(key.type)} << 7) +
                          (static_cast<uint64_t>(key.function) << 33) + (uint64_t{key.octave} << 25);
   const size_t first = mixed * 0x9E3779B97F4A7C15U >> (64 - kBits);
-  Lane* best = nullptr;
+  CallGroup* best = nullptr;
   for (size_t i = 0; i < kWays; ++i) {
-    Lane& lane = lanes[(first + i) % kLanes];
-    if (lane.is_of(key)) return lane;
-    if (best == nullptr || lane.seen < best->seen) best = &lane;
+    CallGroup& group = groups[(first + i) % kCallGroups];
+    if (group.is_of(key)) return group;
+    if (best == nullptr || group.seen < best->seen) best = &group;
   }
   return *best;
 }
 
-Lane& Lanes::of(const LaneKey& key) noexcept {
-  Lane* lane = &place_of(key);
-  if (lane->is_of(key)) return *lane;
-  settle(lane);
-  if (Lane*& one = last_of(lane->function, lane->caller); one == lane) one = &none;
-  lane->caller = key.caller;
-  lane->type.store(key.type, std::memory_order_relaxed);
-  lane->function = key.function;
-  lane->octave = key.octave;
-  lane->record = key.record;
-  lane->serial = serial_of(key.record);
-  lane->site = site_of(key.caller);
-  lane->count = lane->next_count = kNoCount;
-  lane->elements.store(0, std::memory_order_relaxed);
-  lane->left = lane->gap = lane->looked_at = 0;
-  lane->seen = 0;
-  lane->mean_ns = 0;
-  lane->cell = nullptr;
-  return *lane;
+CallGroup& CallGroups::of(const CallGroupKey& key) noexcept {
+  CallGroup* group = &place_of(key);
+  if (group->is_of(key)) return *group;
+  count_passed(group);
+  if (CallGroup*& one = last_of(group->function, group->caller); one == group) one = &none;
+  group->caller = key.caller;
+  group->type.store(key.type, std::memory_order_relaxed);
+  group->function = key.function;
+  group->octave = key.octave;
+  group->record = key.record;
+  group->serial = serial_of(key.record);
+  group->site = site_of(key.caller);
+  group->count = group->next_count = kNoCount;
+  group->elements.store(0, std::memory_order_relaxed);
+  group->left = group->gap = group->looked_at = 0;
+  group->seen = 0;
+  group->mean_ns = 0;
+  group->cell = nullptr;
+  return *group;
 }
 
-void Lanes::forget(uintptr_t type) noexcept {
-  for (Lane& lane : lanes) {
-    if (handle_bits(lane.type.load(std::memory_order_relaxed)) == type)
-      lane.type.store(MPI_Datatype{}, std::memory_order_relaxed);
+void CallGroups::forget(uintptr_t type) noexcept {
+  for (CallGroup& group : groups) {
+    if (handle_bits(group.type.load(std::memory_order_relaxed)) == type)
+      group.type.store(MPI_Datatype{}, std::memory_order_relaxed);
   }
 }
 
@@ -87,68 +88,68 @@ unsigned octave_of_count(MPI_Count count) noexcept {
   return static_cast<unsigned>(std::bit_width(static_cast<uint64_t>(count)));
 }
 
-bool pass_slowly(const LaneKey& key, MPI_Count count) noexcept {
-  Lanes* lanes = t_lanes;
-  if (lanes == nullptr) return false;
-  Lane& lane = lanes->of(key);
-  lanes->last_of(key.function, key.caller) = &lane;
-  if (!detail::pass(&lane)) {
-    lane.next_count = count;
-    lanes->chosen = &lane;
+bool count_slowly(const CallGroupKey& key, MPI_Count count) noexcept {
+  CallGroups* groups = t_call_groups;
+  if (groups == nullptr) return false;
+  CallGroup& group = groups->of(key);
+  groups->last_of(key.function, key.caller) = &group;
+  if (!detail::count_down(&group)) {
+    group.next_count = count;
+    groups->chosen = &group;
     return false;
   }
-  if (count != lane.count) add(&lane.elements, count - lane.count);
+  if (count != group.count) add(&group.elements, count - group.count);
   return true;
 }
 
-bool pass_slowly(FunctionId function, const void* caller) noexcept {
-  return pass_slowly({.caller = caller, .function = function}, kNoCount);
+bool count_slowly(FunctionId function, const void* caller) noexcept {
+  return count_slowly({.caller = caller, .function = function}, kNoCount);
 }
 
-void take_back(FunctionId function, const void* caller, MPI_Count count) noexcept {
-  if (const void* told = told_caller()) caller = told;
-  Lane* lane = t_lanes->last_of(function, caller);
-  ++lane->left;
-  if (count != lane->count) add(&lane->elements, lane->count - count);
+void uncount(FunctionId function, const void* caller, MPI_Count count) noexcept {
+  if (const void* given = given_caller()) caller = given;
+  CallGroup* group = t_call_groups->last_of(function, caller);
+  ++group->left;
+  if (count != group->count) add(&group->elements, group->count - count);
 }
 
-void book_lot(Lane* lane) noexcept {
-  Lot& lot = lane->lot;
-  if (lot.calls == 0) return;
-  const auto function = static_cast<uint16_t>(lane->function);
-  for (size_t i = 0; i < kMostTold && lot.told[i] != 0; ++i) {
-    const uint64_t told = lot.told[i];
-    count_outcome({function, type_told(told), lane->site}, outcome_told(told),
-                  times_told(told) * lot.calls, lot.bytes[i]);
+void count_untimed(CallGroup* group) noexcept {
+  UntimedCalls& untimed = group->untimed;
+  if (untimed.calls == 0) return;
+  const auto function = static_cast<uint16_t>(group->function);
+  for (size_t i = 0; i < kMostOutcomes && untimed.outcome_words[i] != 0; ++i) {
+    const uint64_t word = untimed.outcome_words[i];
+    count_outcome({function, type_in(word), group->site}, outcome_in(word),
+                  times_in(word) * untimed.calls, untimed.bytes[i]);
   }
-  if (Cell* cell = cell_of({function, lot.type, lane->site}, lot.octave))
-    add(&cell->calls, lot.calls);
-  lot.calls = 0;
+  if (Cell* cell = cell_of({function, untimed.type, group->site}, untimed.octave))
+    add(&cell->calls, untimed.calls);
+  untimed.calls = 0;
 }
 
-void settle(Lane* lane) noexcept {
-  book_lot(lane);
-  const int64_t passed = int64_t{lane->gap} - lane->left - lane->looked_at;
-  if (lane->cell != nullptr && passed > 0) {
-    add(&lane->cell->calls, passed);
-    if (lane->outcome != kNoOutcome) add(&lane->cell->outcomes[lane->outcome], passed);
-    int64_t elements = lane->elements.load(std::memory_order_relaxed);
-    if (lane->count > 0) elements += passed * lane->count;
-    if (elements != 0) add(&lane->cell->bytes_declined, elements * lane->element_bytes);
+void count_passed(CallGroup* group) noexcept {
+  count_untimed(group);
+  const int64_t passed = int64_t{group->gap} - group->left - group->looked_at;
+  if (group->cell != nullptr && passed > 0) {
+    add(&group->cell->calls, passed);
+    if (group->outcome != kNoOutcome) add(&group->cell->outcomes[group->outcome], passed);
+    int64_t elements = group->elements.load(std::memory_order_relaxed);
+    if (group->count > 0) elements += passed * group->count;
+    if (elements != 0) add(&group->cell->bytes_declined, elements * group->element_bytes);
   }
-  lane->gap = lane->left;
-  lane->looked_at = 0;
-  lane->elements.store(0, std::memory_order_relaxed);
+  group->gap = group->left;
+  group->looked_at = 0;
+  group->elements.store(0, std::memory_order_relaxed);
 }
 
 // A moving average: the library's preparations in a first call, or a wait, do not count for long.
-void Lanes::learn(Lane* lane, int64_t ns) noexcept {
-  lane->mean_ns += lane->seen == 0 ? ns : (ns - lane->mean_ns) / 8;
-  ++lane->seen;
+void CallGroups::draw_gap(CallGroup* group, int64_t ns) noexcept {
+  group->mean_ns += group->seen == 0 ? ns : (ns - group->mean_ns) / 8;
+  ++group->seen;
   int32_t gap = 0;
-  if (lane->seen >= kFirst) {
-    const int64_t mean = std::max<int64_t>(lane->mean_ns, 1);
-    const int64_t seen = lane->seen;
+  if (group->seen >= kFirst) {
+    const int64_t mean = std::max<int64_t>(group->mean_ns, 1);
+    const int64_t seen = group->seen;
     const int64_t most = std::min(seen * std::max(seen, kMany) / kMany, kMostPass);
     const int64_t pass = std::min<int64_t>(kTimingNs * kOneIn / mean, most);
     random ^= random << 13;  // xorshift, of Marsaglia
@@ -156,10 +157,10 @@ void Lanes::learn(Lane* lane, int64_t ns) noexcept {
     random ^= random << 17;
     gap = static_cast<int32_t>((random >> 32) % static_cast<uint64_t>(2 * pass + 1));
   }
-  lane->gap = gap;
-  lane->left = gap;
-  if (gap > 0 && lane->record != nullptr)
-    lane->record->has_lanes.store(true, std::memory_order_relaxed);
+  group->gap = gap;
+  group->left = gap;
+  if (gap > 0 && group->record != nullptr)
+    group->record->has_call_groups.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace lacuna

@@ -44,7 +44,9 @@ std::string now_text() {
 
 double seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-int64_t count(const ReportRow& row, Note note) { return row.outcomes[static_cast<size_t>(note)]; }
+int64_t count(const ReportRow& row, Outcome outcome) {
+  return row.outcomes[static_cast<size_t>(outcome)];
+}
 
 // Rows with the most data first; where calls are timed, those with the most time.
 std::vector<const ReportRow*> in_order(const Report& report) {
@@ -57,7 +59,7 @@ std::vector<const ReportRow*> in_order(const Report& report) {
     return rows;
   }
   std::stable_sort(rows.begin(), rows.end(), [](const ReportRow* a, const ReportRow* b) {
-    return a->bytes_taken + a->bytes_declined > b->bytes_taken + b->bytes_declined;
+    return a->bytes_handled + a->bytes_declined > b->bytes_handled + b->bytes_declined;
   });
   return rows;
 }
@@ -78,16 +80,16 @@ bool has_receives_of_shared_memory(const ReportRow& row) {
   const FunctionFacts& facts = facts_of(row.function);
   const bool sends_and_receives =
       facts.group == FunctionGroup::kP2p && facts.packs && facts.unpacks;
-  return row.unpack_ns > 0 && count(row, Note::kLongRuns) > 0 &&
-         (row.taken() == 0 || sends_and_receives);
+  return row.unpack_ns > 0 && count(row, Outcome::kLongRuns) > 0 &&
+         (row.handled() == 0 || sends_and_receives);
 }
 
 // "12 contiguous, 3 no memory for packed data". Without receives of the kind above.
 std::string reasons(const ReportRow& row) {
   std::string text;
   for (size_t i = 0; i < kOutcomes; ++i) {
-    const bool is_long_runs = i == static_cast<size_t>(Note::kLongRuns);
-    if (row.outcomes[i] == 0 || i == static_cast<size_t>(Note::kTaken) ||
+    const bool is_long_runs = i == static_cast<size_t>(Outcome::kLongRuns);
+    if (row.outcomes[i] == 0 || i == static_cast<size_t>(Outcome::kHandled) ||
         (is_long_runs && has_receives_of_shared_memory(row))) {
       continue;
     }
@@ -108,7 +110,8 @@ constexpr double kMuch = 0.1;  // of the time of all calls
 // With costs: what could be done about where the time goes.
 void add_cost_advice(const Report& report, const ReportRow& row, std::vector<std::string>* words) {
   const ReportType& type = report.types[row.type];
-  const int64_t bytes = row.calls() > 0 ? (row.bytes_taken + row.bytes_declined) / row.calls() : 0;
+  const int64_t bytes =
+      row.calls() > 0 ? (row.bytes_handled + row.bytes_declined) / row.calls() : 0;
   const Pieces pieces = pieces_of(report, row);
   int64_t all = 0;
   int64_t all_busy = 0;
@@ -133,7 +136,7 @@ void add_cost_advice(const Report& report, const ReportRow& row, std::vector<std
   if (type.facts.transposes) {
     words->push_back(
         "the type's inner loop has the longer stride, so that each cache line is read many times. "
-        "Exchange the loops if the order of the data does not matter; or send in memory order and "
+        "Sides the loops if the order of the data does not matter; or send in memory order and "
         "receive by a type that transposes, so that the receiver does the work");
   }
   if (type.facts.text == "byte" && matters && bytes > kSmallMessage) {
@@ -156,7 +159,7 @@ std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
     return format(
         "%lld receives are not counted as handled, because that is decided before the message "
         "arrives; lacuna has unpacked what came through shared memory; nothing to do",
-        static_cast<long long>(count(row, Note::kLongRuns)));
+        static_cast<long long>(count(row, Outcome::kLongRuns)));
   }
   const double run = report.types[row.type].facts.mean_run_bytes;
   const FunctionGroup group = facts_of(row.function).group;
@@ -183,38 +186,38 @@ std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
 
 const char* outcome_name(size_t outcome) {
   if (outcome == kNothing) return "no data, or not examined";
-  switch (static_cast<Note>(outcome)) {
-    case Note::kTaken:
+  switch (static_cast<Outcome>(outcome)) {
+    case Outcome::kHandled:
       return "handled";
-    case Note::kPredefined:
+    case Outcome::kPredefined:
       return "predefined";
-    case Note::kUndecoded:
+    case Outcome::kUndecoded:
       return "not decodable";
-    case Note::kEmpty:
+    case Outcome::kEmpty:
       return "without data";
-    case Note::kContiguous:
+    case Outcome::kContiguous:
       return "contiguous";
-    case Note::kLongRuns:
+    case Outcome::kLongRuns:
       return "the library is as fast";
-    case Note::kNoMemory:
+    case Outcome::kNoMemory:
       return "no memory for packed data";
-    case Note::kHiddenCompletion:
+    case Outcome::kHiddenCompletion:
       return "completion hidden";
-    case Note::kTooLarge:
+    case Outcome::kTooLarge:
       return "too large for int counts";
-    case Note::kOnDevice:
+    case Outcome::kOnDevice:
       return "on an accelerator";
-    case Note::kMixed:
+    case Outcome::kMixed:
       return "several basic types";
-    case Note::kOneRun:
+    case Outcome::kOneRun:
       return "one contiguous element";
-    case Note::kNew:
+    case Outcome::kNew:
       return "new type, small message";
-    case Note::kMayOverrun:
+    case Outcome::kMayOverrun:
       return "too many message lengths";
-    case Note::kDirect:
+    case Outcome::kDirect:
       return "through shared memory";
-    case Note::kCutByExtent:
+    case Outcome::kCutByExtent:
       return "messages follow the extent";
   }
   return "";
@@ -230,29 +233,29 @@ std::vector<std::string> advice(const Report& report, const ReportRow& row) {
         "make it once and keep it",
         static_cast<long long>(type.made), seconds(type.learn_ns)));
   }
-  if (count(row, Note::kContiguous) > 0) {
+  if (count(row, Outcome::kContiguous) > 0) {
     words.push_back(
         "the type is contiguous: nothing to gain; a count of basic elements is equivalent");
   }
-  if (count(row, Note::kNoMemory) > 0) {
+  if (count(row, Outcome::kNoMemory) > 0) {
     words.push_back(format("there was no memory for packed data: set LACUNA_POOL_MB above %lld",
                            static_cast<long long>(report.pool_mb)));
   }
-  if (count(row, Note::kLongRuns) > 0) words.push_back(advice_on_long_runs(report, row));
-  if (count(row, Note::kMixed) > 0) {
+  if (count(row, Outcome::kLongRuns) > 0) words.push_back(advice_on_long_runs(report, row));
+  if (count(row, Outcome::kMixed) > 0) {
     words.push_back(
         "lacuna declines collectives, one-sided calls and file access on types of several basic "
         "types; it would handle a type of one basic type, and messages of this one");
   }
-  if (count(row, Note::kHiddenCompletion) > 0) {
+  if (count(row, Outcome::kHiddenCompletion) > 0) {
     words.push_back(
         "requests may be completed where lacuna cannot see it (Fortran bindings inside the "
         "library, or a tool preloaded before lacuna): lacuna would handle blocking calls");
   }
-  if (count(row, Note::kTooLarge) > 0) {
+  if (count(row, Outcome::kTooLarge) > 0) {
     words.push_back("this library has no large counts: send shorter messages, or use MPI 4.0");
   }
-  if (count(row, Note::kOnDevice) > 0) {
+  if (count(row, Outcome::kOnDevice) > 0) {
     words.push_back("the data may be in the memory of an accelerator: lacuna leaves them alone");
   }
   if (report.costs) add_cost_advice(report, row, &words);
@@ -331,10 +334,10 @@ std::string report_table(const Report& report) {
                  "data", "packing s", "GB/s", "type");
   for (const ReportRow* row : in_order(report)) {
     const double packing = seconds(row->pack_ns + row->unpack_ns);
-    const double moved = static_cast<double>(row->bytes_taken) * 1e-9;
+    const double moved = static_cast<double>(row->bytes_handled) * 1e-9;
     text += format("lacuna: %-24s %11lld %11lld %11s %10.3g %8s  ", row->function.c_str(),
-                   static_cast<long long>(row->calls()), static_cast<long long>(row->taken()),
-                   bytes_text(row->bytes_taken + row->bytes_declined).c_str(), packing,
+                   static_cast<long long>(row->calls()), static_cast<long long>(row->handled()),
+                   bytes_text(row->bytes_handled + row->bytes_declined).c_str(), packing,
                    packing > 0 && moved > 0 ? format("%.2f", moved / packing).c_str() : "-");
     text += type_text(report, *row) + "\n";
     if (const std::string why = reasons(*row); !why.empty()) {
@@ -359,15 +362,15 @@ std::string report_json(const Report& report) {
   for (const ReportRow* row : in_order(report)) {
     Json declined = Json::object();
     for (size_t i = 0; i < kOutcomes; ++i) {
-      if (row->outcomes[i] != 0 && i != static_cast<size_t>(Note::kTaken))
+      if (row->outcomes[i] != 0 && i != static_cast<size_t>(Outcome::kHandled))
         declined[outcome_name(i)] = row->outcomes[i];
     }
     rows.push_back({{"function", row->function},
                     {"type", row->type},
                     {"calls", row->calls()},
-                    {"handled", row->taken()},
+                    {"handled", row->handled()},
                     {"declined", declined},
-                    {"bytes_handled", row->bytes_taken},
+                    {"bytes_handled", row->bytes_handled},
                     {"bytes_declined", row->bytes_declined},
                     {"pack_seconds", seconds(row->pack_ns)},
                     {"unpack_seconds", seconds(row->unpack_ns)},

@@ -22,7 +22,7 @@
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/policy/policy.hpp"
-#include "interpose/requests/behind.hpp"
+#include "interpose/requests/after_calls.hpp"
 #include "interpose/requests/table.hpp"
 
 namespace lacuna {
@@ -36,7 +36,7 @@ constinit std::mutex g_mutex;              // to change g_receives
 class TestingLock {
  public:
   explicit TestingLock(bool waits) noexcept : lock_(g_testing, std::defer_lock) {
-    if (waits && !is_in_library() && !direct::is_posting())
+    if (waits && !is_in_library() && !direct::holds_posting_lock())
       static_cast<void>(lock_outside_callbacks(&lock_));
     else
       static_cast<void>(lock_.try_lock());
@@ -56,7 +56,7 @@ void push(PendingRequest* entry) noexcept {
 void count_receives(int change) noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
   const int before = g_receives.fetch_add(change, std::memory_order_acq_rel);
-  if (before == 0 || before + change == 0) look_behind_calls(before == 0);
+  if (before == 0 || before + change == 0) finish_after_calls(before == 0);
 }
 
 // Call last, as other threads may then see that nothing is left to be unpacked.
@@ -68,7 +68,7 @@ void uncount(bool receive) noexcept {
 
 void end(PendingRequest* entry, MPI_Status* status) noexcept {
   const bool receive = entry->receive;
-  hand_over(*entry, status);
+  deliver_entry(*entry, status);
   if (entry->persistent && entry->request != runtime().request_null)
     next_functions().MPI_Request_free(&entry->request);
   drop_pending(entry);
@@ -92,7 +92,8 @@ bool test_all(const MPI_Comm* comm) noexcept {
     PendingRequest* next = entry->next;
     int done = 0;
     MPI_Status status;
-    const int code = next_functions().MPI_Test(under_way(entry, &entry->request), &done, &status);
+    const int code =
+        next_functions().MPI_Test(outstanding_request(entry, &entry->request), &done, &status);
     if (code == MPI_SUCCESS && done == 0) {
       left = left || (comm != nullptr && may_be_on(*entry, *comm));
       push(entry);
@@ -182,7 +183,7 @@ constinit ReturnedReceive* g_returned = nullptr;
 // Fills the staging with what the program's buffer holds, and keeps a copy. False: the buffer
 // cannot be read (a device, or freed since), or out of memory.
 bool remember(Incoming& incoming, Staging* before) noexcept {
-  if (!direct::can_land_alone(&incoming)) return false;
+  if (!direct::can_move_alone(&incoming)) return false;
   if (!incoming.staging) return true;
   *before = need_staging(incoming.bytes, false);
   if (!*before) return false;
@@ -197,9 +198,10 @@ void return_to_library(PendingRequest* entry) noexcept {
   const bool is_held = entry->substituted != 0;
   if (receives && (is_held || has_begun(entry->incoming))) {  // data have come, so it will complete
     MPI_Status status;
-    return end(entry, next.MPI_Wait(under_way(entry, &entry->request), &status) == MPI_SUCCESS
-                          ? &status
-                          : nullptr);
+    return end(entry,
+               next.MPI_Wait(outstanding_request(entry, &entry->request), &status) == MPI_SUCCESS
+                   ? &status
+                   : nullptr);
   }
   auto* left =
       receives ? new (std::nothrow) ReturnedReceive{entry, Staging(), g_returned} : nullptr;
@@ -233,7 +235,7 @@ void leave_freed_requests() noexcept {
 void finish_left_requests() noexcept {
   for (; g_returned != nullptr; g_returned = g_returned->next) {
     Incoming& incoming = g_returned->entry->incoming;
-    if (direct::land_alone(incoming) || !g_returned->before) continue;
+    if (direct::move_payload_alone(incoming) || !g_returned->before) continue;
     const std::byte* packed = incoming.staging.data();
     const std::byte* before = g_returned->before.data();
     int64_t changed = incoming.bytes;

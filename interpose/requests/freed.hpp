@@ -5,7 +5,8 @@
 // library says that they are complete; later calls test them.
 //
 // A program learns by other messages that such a request has completed. So every call that may tell
-// it tests them before it returns (behind.hpp), and none returns while another thread is unpacking.
+// it tests them before it returns (after_calls.hpp), and none returns while another thread is
+// unpacking.
 #ifndef LACUNA_INTERPOSE_REQUESTS_FREED_HPP_
 #define LACUNA_INTERPOSE_REQUESTS_FREED_HPP_
 

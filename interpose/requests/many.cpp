@@ -25,10 +25,10 @@ int settle_all(const Claims& claims, int count, const MPI_Request* requests,
         MPI_Status* status = statuses.at(entry.index);
         const bool well = !none && successes.has(status);
         if (outlives_call(entry, requests) || is_gone(entry, requests))
-          return Outcome{well || is_gone(entry, requests), successes.of(status)};
+          return EntryResult{well || is_gone(entry, requests), successes.of(status)};
         // If another request has failed, MPICH keeps successful ones and still writes their
         // statuses.
-        return Outcome{well && code != MPI_SUCCESS, status, true};
+        return EntryResult{well && code != MPI_SUCCESS, status, true};
       });
   return code_after(failure, code, MPI_ERR_IN_STATUS);
 }
@@ -41,7 +41,7 @@ int settle_any(const Claims& claims, const MPI_Request* requests, int index, con
   const Failure failure = settle(claims, status, 1, ok, [&](PendingRequest& entry) {
     const bool completed =
         outlives_call(entry, requests) ? ok && index == entry.index : is_gone(entry, requests);
-    return Outcome{completed, success};
+    return EntryResult{completed, success};
   });
   return code_after(failure, code, failure.error_class);
 }
@@ -54,10 +54,10 @@ int settle_some(const Claims& claims, const MPI_Request* requests, int outcount,
   const Failure failure =
       settle(claims, statuses, outcount, code == MPI_SUCCESS, [&](PendingRequest& entry) {
         const bool stays = outlives_call(entry, requests);
-        if (!stays && !is_gone(entry, requests)) return Outcome{};
+        if (!stays && !is_gone(entry, requests)) return EntryResult{};
         const int at = search.find(entry.index);
-        if (stays && at < 0) return Outcome{};
-        return Outcome{true, at >= 0 ? successes.of(statuses.at(at)) : nullptr};
+        if (stays && at < 0) return EntryResult{};
+        return EntryResult{true, at >= 0 ? successes.of(statuses.at(at)) : nullptr};
       });
   return code_after(failure, code, MPI_ERR_IN_STATUS);
 }
@@ -84,97 +84,102 @@ void settle_thrown(const Claims& claims, const MPI_Request* requests, const Stat
     const bool ended = !outlives_call(entry, requests) ? is_gone(entry, requests)
                        : lists                         ? status != nullptr
                                                        : is_inactive(entry.request);
-    if (!ended) return Outcome{};
-    return Outcome{true, status != nullptr && status->MPI_ERROR == MPI_SUCCESS ? status : nullptr};
+    if (!ended) return EntryResult{};
+    return EntryResult{true,
+                       status != nullptr && status->MPI_ERROR == MPI_SUCCESS ? status : nullptr};
   });
 }
 
 // `call` completes all requests or none; `flag` says which (null: all).
 template <typename Call>
-Answer take_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses,
-                const Call& call) {
+Answer handle_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses,
+                  const Call& call) {
   finish_freed_requests();
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses results(count, statuses, claims.any_receive());
-  const Asked asked(claims, count, requests, Gives::kAll);
-  if (!results.ok() || !asked.ok()) return out_of_memory(&claims);
+  const LibraryRequests library_requests(claims, count, requests, Completes::kAll);
+  if (!results.ok() || !library_requests.ok()) return out_of_memory(&claims);
   // The library may not write it after an error.
   if (flag != nullptr && claims.any_persistent()) *flag = 0;
-  const int code = or_else([&] { return call(asked.get(), results.get()); },
+  const int code = or_else([&] { return call(library_requests.get(), results.get()); },
                            [&] {
-                             asked.write_back(requests);
+                             library_requests.write_back(requests);
                              settle_thrown(claims, requests, results, false,
                                            [&](int index) { return results.at(index); });
                            });
-  asked.write_back(requests);
-  const int told =
+  library_requests.write_back(requests);
+  const int reported =
       settle_all(claims, count, requests, results, code, flag == nullptr || *flag != 0);
   if (flag == nullptr && results.left_pending(statuses, count, code) &&
-      !take_waitall(count, requests, MPI_STATUSES_IGNORE).taken) {
+      !handle_waitall(count, requests, MPI_STATUSES_IGNORE).handled) {
     next_functions().MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
   }
-  return taken(told);
+  return handled(reported);
 }
 
 // MPI_Testany, or, without a flag, MPI_Waitany.
-Answer take_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+Answer handle_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   finish_freed_requests();
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
   const Statuses result(1, status, claims.any_receive());
-  const Asked asked(claims, count, requests, Gives::kOne);
-  if (!asked.ok()) return out_of_memory(&claims);
+  const LibraryRequests library_requests(claims, count, requests, Completes::kOne);
+  if (!library_requests.ok()) return out_of_memory(&claims);
   if (claims.any_persistent()) *index = MPI_UNDEFINED;
   const Next& next = next_functions();
   const int code = or_else(
       [&] {
-        return flag == nullptr ? next.MPI_Waitany(count, asked.get(), index, result.get())
-                               : next.MPI_Testany(count, asked.get(), index, flag, result.get());
+        return flag == nullptr
+                   ? next.MPI_Waitany(count, library_requests.get(), index, result.get())
+                   : next.MPI_Testany(count, library_requests.get(), index, flag, result.get());
       },
       [&] {
-        asked.write_back(requests);
+        library_requests.write_back(requests);
         settle_thrown(claims, requests, result, false, [](int) -> MPI_Status* { return nullptr; });
       });
-  asked.write_back(requests);
-  *index = asked.given(*index);
-  return taken(settle_any(claims, requests, *index, result, code));
+  library_requests.write_back(requests);
+  *index = library_requests.returned(*index);
+  return handled(settle_any(claims, requests, *index, result, code));
 }
 
 }  // namespace
 
-Answer take_waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
-  return take_all(count, requests, nullptr, statuses, [&](MPI_Request* asked, MPI_Status* results) {
-    return next_functions().MPI_Waitall(count, asked, results);
-  });
+Answer handle_waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  return handle_all(count, requests, nullptr, statuses,
+                    [&](MPI_Request* library_requests, MPI_Status* results) {
+                      return next_functions().MPI_Waitall(count, library_requests, results);
+                    });
 }
 
-Answer take_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+Answer handle_testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   if (flag == nullptr) return kDeclined;
-  return take_all(count, requests, flag, statuses, [&](MPI_Request* asked, MPI_Status* results) {
-    return next_functions().MPI_Testall(count, asked, flag, results);
-  });
+  return handle_all(count, requests, flag, statuses,
+                    [&](MPI_Request* library_requests, MPI_Status* results) {
+                      return next_functions().MPI_Testall(count, library_requests, flag, results);
+                    });
 }
 
-Answer take_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-  return index != nullptr ? take_any(count, requests, index, nullptr, status) : kDeclined;
+Answer handle_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+  return index != nullptr ? handle_any(count, requests, index, nullptr, status) : kDeclined;
 }
 
-Answer take_testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+Answer handle_testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   if (index == nullptr || flag == nullptr) return kDeclined;
-  return take_any(count, requests, index, flag, status);
+  return handle_any(count, requests, index, flag, status);
 }
 
 // MPI_Waitsome and MPI_Testsome differ in the call alone.
-static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*), int incount,
-                        MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
+static Answer handle_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*), int incount,
+                          MPI_Request* requests, int* outcount, int* indices,
+                          MPI_Status* statuses) {
   finish_freed_requests();
   if (outcount == nullptr || indices == nullptr) return kDeclined;
   Claims claims(incount, requests);
   if (claims.empty()) return kDeclined;
   const Statuses results(incount, statuses, claims.any_receive());
-  const Asked asked(claims, incount, requests, Gives::kSome);
-  if (!results.ok() || !asked.ok()) return out_of_memory(&claims);
+  const LibraryRequests library_requests(claims, incount, requests, Completes::kSome);
+  if (!results.ok() || !library_requests.ok()) return out_of_memory(&claims);
   constexpr int kUnlisted = -123456789;
   int listed = kUnlisted;
   const auto tell = [&] {
@@ -183,30 +188,30 @@ static Answer take_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*),
     else
       *outcount = listed;
   };
-  const int code =
-      or_else([&] { return some(incount, asked.get(), &listed, indices, results.get()); },
-              [&] {
-                tell();
-                asked.write_back(requests);
-                IndexSearch search(listed, indices);
-                settle_thrown(claims, requests, results, true, [&](int index) {
-                  const int at = search.find(index);
-                  return at >= 0 ? results.at(at) : nullptr;
-                });
-              });
-  asked.write_back(requests);
+  const int code = or_else(
+      [&] { return some(incount, library_requests.get(), &listed, indices, results.get()); },
+      [&] {
+        tell();
+        library_requests.write_back(requests);
+        IndexSearch search(listed, indices);
+        settle_thrown(claims, requests, results, true, [&](int index) {
+          const int at = search.find(index);
+          return at >= 0 ? results.at(at) : nullptr;
+        });
+      });
+  library_requests.write_back(requests);
   tell();
-  return taken(settle_some(claims, requests, listed, indices, results, code));
+  return handled(settle_some(claims, requests, listed, indices, results, code));
 }
 
-Answer take_waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
-                     MPI_Status* statuses) {
-  return take_some(next_functions().MPI_Waitsome, incount, requests, outcount, indices, statuses);
+Answer handle_waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
+                       MPI_Status* statuses) {
+  return handle_some(next_functions().MPI_Waitsome, incount, requests, outcount, indices, statuses);
 }
 
-Answer take_testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
-                     MPI_Status* statuses) {
-  return take_some(next_functions().MPI_Testsome, incount, requests, outcount, indices, statuses);
+Answer handle_testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
+                       MPI_Status* statuses) {
+  return handle_some(next_functions().MPI_Testsome, incount, requests, outcount, indices, statuses);
 }
 
 }  // namespace lacuna

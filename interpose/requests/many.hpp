@@ -10,8 +10,8 @@
 #include "interpose/library/error_handlers.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
-#include "interpose/requests/asked.hpp"
 #include "interpose/requests/freed.hpp"
+#include "interpose/requests/library_requests.hpp"
 #include "interpose/requests/table.hpp"
 
 namespace lacuna {
@@ -56,12 +56,12 @@ class Statuses {
 inline Answer out_of_memory(Claims* claims) {
   claims->put_all_back();
   next_functions().MPI_Comm_call_errhandler(runtime().comm_world, MPI_ERR_NO_MEM);
-  return taken(MPI_ERR_NO_MEM);
+  return handled(MPI_ERR_NO_MEM);
 }
 
 // What the call did to an entry: left it incomplete, or completed it; with a status if
 // successfully.
-struct Outcome {
+struct EntryResult {
   bool completed = false;
   MPI_Status* status = nullptr;
   bool observed = false;  // complete, but still the program's request
@@ -81,7 +81,7 @@ Failure settle(const Claims& claims, const Statuses& statuses, int count, bool i
   Failure failure;
   for (PendingRequest* entry = claims.first(); entry != nullptr;) {
     PendingRequest* next = entry->next_claimed;
-    const Outcome outcome = judge(*entry);
+    const EntryResult outcome = judge(*entry);
     const MPI_Comm comm = entry->incoming.comm;  // the entry may be gone afterwards
     int error_class = MPI_SUCCESS;
     if (!outcome.completed) {
@@ -104,10 +104,10 @@ Failure settle(const Claims& claims, const Statuses& statuses, int count, bool i
   return failure;
 }
 
-// The code that the call returns. `told`: the code if something failed only in lacuna.
-inline int code_after(const Failure& failure, int code, int told) {
+// The code that the call returns. `reported`: the code if something failed only in lacuna.
+inline int code_after(const Failure& failure, int code, int reported) {
   if (failure.error_class == MPI_SUCCESS || code != MPI_SUCCESS) return code;
-  return raise_error_of_many(failure.comm, failure.error_class, told);
+  return raise_error_of_many(failure.comm, failure.error_class, reported);
 }
 
 // Which statuses of a call mean success: all, those whose MPI_ERROR says so, or none.

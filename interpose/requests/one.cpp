@@ -35,33 +35,33 @@ int settle(PendingRequest* entry, const MPI_Request* request, bool ended, int co
 
 }  // namespace
 
-Answer take_wait(MPI_Request* request, MPI_Status* status) {
+Answer handle_wait(MPI_Request* request, MPI_Status* status) {
   finish_freed_requests();
   PendingRequest* entry = request != nullptr ? claim_pending(*request) : nullptr;
   if (entry == nullptr) return kDeclined;
   MPI_Status own;
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
-  const int code =
-      or_else([&] { return next_functions().MPI_Wait(under_way(entry, request), status); },
-              [&] { settle(entry, request, false, MPI_ERR_OTHER, nullptr); });
-  return taken(settle(entry, request, true, code, status));
+  const int code = or_else(
+      [&] { return next_functions().MPI_Wait(outstanding_request(entry, request), status); },
+      [&] { settle(entry, request, false, MPI_ERR_OTHER, nullptr); });
+  return handled(settle(entry, request, true, code, status));
 }
 
-Answer take_test(MPI_Request* request, int* flag, MPI_Status* status) {
+Answer handle_test(MPI_Request* request, int* flag, MPI_Status* status) {
   finish_freed_requests();
   PendingRequest* entry = request != nullptr && flag != nullptr ? claim_pending(*request) : nullptr;
   if (entry == nullptr) return kDeclined;
   MPI_Status own;
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
   if (entry->persistent) *flag = 0;  // the library may not write it after an error
-  const int code =
-      or_else([&] { return next_functions().MPI_Test(under_way(entry, request), flag, status); },
-              [&] { settle(entry, request, false, MPI_ERR_OTHER, nullptr); });
-  return taken(settle(entry, request, *flag != 0, code, status));
+  const int code = or_else(
+      [&] { return next_functions().MPI_Test(outstanding_request(entry, request), flag, status); },
+      [&] { settle(entry, request, false, MPI_ERR_OTHER, nullptr); });
+  return handled(settle(entry, request, *flag != 0, code, status));
 }
 
 // The request stays the program's, but lacuna's part in it is finished.
-Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+Answer handle_request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   finish_freed_requests();
   PendingRequest* entry = flag != nullptr ? claim_pending(request) : nullptr;
   if (entry == nullptr) return kDeclined;
@@ -69,17 +69,18 @@ Answer take_request_get_status(MPI_Request request, int* flag, MPI_Status* statu
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
   const int code = or_else(
       [&] {
-        return next_functions().MPI_Request_get_status(*under_way(entry, &request), flag, status);
+        return next_functions().MPI_Request_get_status(*outstanding_request(entry, &request), flag,
+                                                       status);
       },
       [&] { put_back(entry); });
   if (code == MPI_SUCCESS && *flag != 0) {
     const MPI_Comm comm = entry->incoming.comm;
     const int error_class = observe_pending(entry, status);
-    return taken(error_class == MPI_SUCCESS ? code
-                                            : raise_error_of_many(comm, error_class, error_class));
+    return handled(
+        error_class == MPI_SUCCESS ? code : raise_error_of_many(comm, error_class, error_class));
   }
   put_back(entry);
-  return taken(code);
+  return handled(code);
 }
 
 // Only with MPICH 5.0.2 and Intel MPI 2021.19; MPICH 4.0.2 and Open MPI stop waiting in either

@@ -62,7 +62,7 @@ void count_pending(int64_t change) noexcept {
 
 }  // namespace
 
-int hand_over(PendingRequest& entry, MPI_Status* status) noexcept {
+int deliver_entry(PendingRequest& entry, MPI_Status* status) noexcept {
   if (entry.completion == nullptr)
     return entry.receive && status != nullptr ? deliver(entry.incoming, status) : MPI_SUCCESS;
   entry.completion->finish(status != nullptr);
@@ -153,7 +153,7 @@ PendingRequest* find_persistent(MPI_Request request) noexcept {
 bool is_past_cancelling(MPI_Request request) noexcept {
   return find(request, [](const PendingRequest& entry) {
            return !entry.claimed.load(std::memory_order_acquire) &&
-                  (entry.substituted != 0 || entry.incoming.led);
+                  (entry.substituted != 0 || entry.incoming.redirected);
          }) != nullptr;
 }
 
@@ -229,7 +229,7 @@ void put_back(PendingRequest* entry) noexcept {
 }
 
 int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept {
-  const int code = hand_over(*entry, status);
+  const int code = deliver_entry(*entry, status);
   count_pending(-1);
   if (entry->persistent) {
     entry->active = false;
@@ -250,11 +250,11 @@ int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept {
   const int code = brings ? deliver(incoming, status) : MPI_SUCCESS;
   // The library's own request of one with a substitute is inactive: only this entry knows its
   // result.
-  if (brings && incoming.landed < 0 && entry->substituted != 0)
-    incoming.landed = direct::bytes_of(*status);
-  if (incoming.landed >= 0 || entry->substituted != 0) {
+  if (brings && incoming.payload_bytes < 0 && entry->substituted != 0)
+    incoming.payload_bytes = direct::bytes_of(*status);
+  if (incoming.payload_bytes >= 0 || entry->substituted != 0) {
     put_back(entry);
-    return tells_when_it_ends(runtime().flavour) ? MPI_SUCCESS : code;
+    return reports_errors_at_completion(runtime().flavour) ? MPI_SUCCESS : code;
   }
   finish_pending(entry, nullptr);
   return code;

@@ -29,8 +29,8 @@ struct SendSource {
   MPI_Count count = 0;
   int64_t bytes = 0;
   Account account;
-  // Sends a token instead, while life_of(comm) is this (direct/rooms/ranks.hpp). 0: never.
-  uint64_t life = 0;
+  // Sends a token instead, while serial_of(comm) is this (direct/rooms/ranks.hpp). 0: never.
+  uint64_t serial = 0;
   const direct::Peer* peer = nullptr;
   SendMode mode = SendMode::kStandard;
   int dest = 0;
@@ -61,7 +61,7 @@ struct PendingRequest {
   uint64_t substituted = 0;  // active through a substitute (messages/persistent.cpp), numbered in
                              // the order of starts; 0: none
   MPI_Request substitute;    // null once it has completed
-  bool passed_over = false;  // see requests/asked.hpp
+  bool passed_over = false;  // see requests/library_requests.hpp
   int from = 0;              // a persistent receive: source and tag
   int tag = 0;
   Incoming incoming;                       // a receive
@@ -76,7 +76,7 @@ struct PendingRequest {
 };
 
 // The request to pass to the library: the substitute, or `own`, which is the program's or a copy.
-inline MPI_Request* under_way(PendingRequest* entry, MPI_Request* own) noexcept {
+inline MPI_Request* outstanding_request(PendingRequest* entry, MPI_Request* own) noexcept {
   return entry->substituted != 0 ? &entry->substitute : own;
 }
 
@@ -173,7 +173,7 @@ class Claims {
 
 // Delivers what the request of an entry has brought. `status` null: it has failed, and nothing is
 // unpacked. Returns an error class.
-int hand_over(PendingRequest& entry, MPI_Status* status) noexcept;
+int deliver_entry(PendingRequest& entry, MPI_Status* status) noexcept;
 
 // Takes a claimed entry out of the table, and turns all watches into entries (freed.hpp). The entry
 // stays counted as pending.
@@ -240,17 +240,19 @@ inline constexpr int kTimed = 1 << 29;
 inline constexpr int64_t kTimedWatching = INT64_MIN / 2;  // part of g_watching
 inline bool is_regular() noexcept { return !anything_irregular(); }
 // Whether even requests that are not lacuna's must take the full path.
-inline bool takes_long_way() noexcept {
+inline bool needs_full_path() noexcept {
   return (g_gate.irregular.load(std::memory_order_acquire) & ~(kDirectClosed | kTimed)) != 0;
 }
 // Whether any receive is watched. False while calls are timed.
 inline bool is_watching() noexcept { return detail::g_watching > 0; }
 
 // Whether a call that completes requests may have anything to do for lacuna.
-inline bool anything_under_way() noexcept { return detail::g_watching != 0 || anything_pending(); }
+inline bool anything_outstanding() noexcept {
+  return detail::g_watching != 0 || anything_pending();
+}
 
 // The same, without what timing of calls adds.
-inline bool anything_under_way_but_timing() noexcept {
+inline bool anything_outstanding_but_timing() noexcept {
   const bool timed = is_watched(kCosted);
   return detail::g_watching != (timed ? kTimedWatching : 0) ||
          g_gate.pending.load(std::memory_order_relaxed) != (timed ? 1 : 0);

@@ -105,57 +105,57 @@ Answer synchronize(MPI_Win win, int target, const Ask& ask) {
   if (!synchronization.concerns_any()) return kDeclined;
   const int code = ask(next_functions());
   if (code == MPI_SUCCESS) synchronization.end(true);
-  return taken(code);
+  return handled(code);
 }
 
 }  // namespace
 
-Answer take_win_fence(int assert, MPI_Win win) {
+Answer handle_win_fence(int assert, MPI_Win win) {
   return synchronize(win, kAllTargets,
                      [&](const Next& next) { return next.MPI_Win_fence(assert, win); });
 }
 
-Answer take_win_complete(MPI_Win win) {
+Answer handle_win_complete(MPI_Win win) {
   return synchronize(win, kAllTargets,
                      [&](const Next& next) { return next.MPI_Win_complete(win); });
 }
 
-Answer take_win_unlock(int rank, MPI_Win win) {
+Answer handle_win_unlock(int rank, MPI_Win win) {
   return synchronize(win, rank, [&](const Next& next) { return next.MPI_Win_unlock(rank, win); });
 }
 
-Answer take_win_unlock_all(MPI_Win win) {
+Answer handle_win_unlock_all(MPI_Win win) {
   return synchronize(win, kAllTargets,
                      [&](const Next& next) { return next.MPI_Win_unlock_all(win); });
 }
 
-Answer take_win_flush(int rank, MPI_Win win) {
+Answer handle_win_flush(int rank, MPI_Win win) {
   return synchronize(win, rank, [&](const Next& next) { return next.MPI_Win_flush(rank, win); });
 }
 
-Answer take_win_flush_all(MPI_Win win) {
+Answer handle_win_flush_all(MPI_Win win) {
   return synchronize(win, kAllTargets,
                      [&](const Next& next) { return next.MPI_Win_flush_all(win); });
 }
 
-Answer take_win_flush_local(int rank, MPI_Win win) {
+Answer handle_win_flush_local(int rank, MPI_Win win) {
   return synchronize(win, rank,
                      [&](const Next& next) { return next.MPI_Win_flush_local(rank, win); });
 }
 
-Answer take_win_flush_local_all(MPI_Win win) {
+Answer handle_win_flush_local_all(MPI_Win win) {
   return synchronize(win, kAllTargets,
                      [&](const Next& next) { return next.MPI_Win_flush_local_all(win); });
 }
 
 // Operations that are still held were never synchronised.
-Answer take_win_free(MPI_Win* win) {
+Answer handle_win_free(MPI_Win* win) {
   if (win == nullptr) return kDeclined;
   const Synchronization synchronization(*win, kAllTargets);
   if (!synchronization.concerns_any()) return kDeclined;
   const int code = next_functions().MPI_Win_free(win);
   if (code == MPI_SUCCESS) synchronization.end(false);
-  return taken(code);
+  return handled(code);
 }
 
 }  // namespace lacuna

@@ -34,7 +34,8 @@ bool ask(MPI_Win win, int keyval, Value* value) {
 // the code may be MPI_SUCCESS, and nothing else tells whether the operation has begun.
 bool tells_errors(MPI_Win win) noexcept {
   MPI_Errhandler handler = runtime().errors_return;
-  return next_functions().MPI_Win_get_errhandler(win, &handler) == MPI_SUCCESS && !let_go(&handler);
+  return next_functions().MPI_Win_get_errhandler(win, &handler) == MPI_SUCCESS &&
+         !free_handler(&handler);
 }
 
 // The window's MPI_WIN_CREATE_FLAVOR.
@@ -79,37 +80,38 @@ struct Place {
 // Whether a side may be packed, by all rules that need not ask the library about the window.
 // MPI_PACKED is not allowed in one-sided operations, so the type must have one basic type.
 template <typename Address>
-bool examine_side(const Side<Address>& side, Access access, Job* job) {
+bool examine_side(const Side<Address>& side, Access access, Decision* decision) {
   if (!open_to(kRmaSwitch, side.type)) return false;
-  if (!examine(Operation::kOneSided, side.data, side.count, side.type, job)) return false;
-  if (!job->record->uniform) {
-    log_type(*job->record, Note::kMixed, job->bytes);
+  if (!examine(Operation::kOneSided, side.data, side.count, side.type, decision)) return false;
+  if (!decision->record->uniform) {
+    log_type(*decision->record, Outcome::kMixed, decision->bytes);
     return false;
   }
   const Runtime& rt = runtime();
-  const Load load = load_of(*job->record, side.count, job->bytes);
+  const DataShape load = shape_of(*decision->record, side.count, decision->bytes);
   if (rt.always || (rt.on_one_node && pays_one_sided(rt.flavour, rt.mpich_major,
                                                      {access, kAnyWindow, kAnyTarget, load}))) {
     return true;
   }
-  log_type(*job->record, Note::kLongRuns, job->bytes);
+  log_type(*decision->record, Outcome::kLongRuns, decision->bytes);
   return false;
 }
 
-bool pays(const Place& place, int flavour, MPI_Count count, const Job& job) {
+bool pays(const Place& place, int flavour, MPI_Count count, const Decision& decision) {
   const Runtime& rt = runtime();
   if (rt.always) return true;
   const TypeRecord* target = type_record(place.type);
   if (target == nullptr) return false;
-  const bool gaps = target->note == Note::kUndecoded ||
+  const bool gaps = target->outcome == Outcome::kUndecoded ||
                     (target->plan != nullptr && !(place.count == 1 && target->single_run));
   if (flavour != MPI_WIN_FLAVOR_DYNAMIC &&
-      pays_one_sided(rt.flavour, rt.mpich_major,
-                     {place.access, flavour == MPI_WIN_FLAVOR_CREATE ? kCreated : kAllocated,
-                      gaps ? kWithGaps : kWithoutGaps, load_of(*job.record, count, job.bytes)})) {
+      pays_one_sided(
+          rt.flavour, rt.mpich_major,
+          {place.access, flavour == MPI_WIN_FLAVOR_CREATE ? kCreated : kAllocated,
+           gaps ? kWithGaps : kWithoutGaps, shape_of(*decision.record, count, decision.bytes)})) {
     return true;
   }
-  log_type(*job.record, Note::kLongRuns, job.bytes);
+  log_type(*decision.record, Outcome::kLongRuns, decision.bytes);
   return false;
 }
 
@@ -128,40 +130,40 @@ bool is_exposed(MPI_Win win, int flavour, const void* buf, MPI_Count count,
 }
 
 // Packs what the program has, and passes the packed data instead.
-bool give(const Job& job, Source* side, HeldOperation* operation) {
+bool give(const Decision& decision, Source* side, HeldOperation* operation) {
   Wire wire;
-  if (!prepare(job, false, false, &operation->outgoing, &wire)) return false;
-  pack_for(account_of(*job.record), *job.record->plan, side->data, side->count,
+  if (!prepare(decision, false, false, &operation->outgoing, &wire)) return false;
+  pack_for(account_of(*decision.record), *decision.record->plan, side->data, side->count,
            operation->outgoing.data());
   *side = {operation->outgoing.data(), wire.count, wire.type};
-  log_type(*job.record, Note::kTaken, job.bytes);
+  log_type(*decision.record, Outcome::kHandled, decision.bytes);
   return true;
 }
 
-bool expect(const Job& job, Destination* side, HeldOperation* operation) {
+bool expect(const Decision& decision, Destination* side, HeldOperation* operation) {
   Wire wire;
-  if (!prepare(job, false, false, &operation->incoming, &wire)) return false;
-  operation->plan = job.record->plan;
+  if (!prepare(decision, false, false, &operation->incoming, &wire)) return false;
+  operation->plan = decision.record->plan;
   operation->buf = side->data;
   operation->count = side->count;
-  operation->bytes = job.bytes;
-  operation->account = account_of(*job.record);
+  operation->bytes = decision.bytes;
+  operation->account = account_of(*decision.record);
   *side = {operation->incoming.data(), wire.count, wire.type};
-  log_type(*job.record, Note::kTaken, job.bytes);
+  log_type(*decision.record, Outcome::kHandled, decision.bytes);
   return true;
 }
 
 // Not where lacuna would not see all synchronisations.
 bool may_hold(const TypeRecord& record) {
-  if (!runtime().one_sided) log_type(record, Note::kHiddenCompletion);
+  if (!runtime().one_sided) log_type(record, Outcome::kHiddenCompletion);
   return runtime().one_sided;
 }
 
 // Handles the sides that can be handled, and replaces their arguments. Null: none.
-std::unique_ptr<HeldOperation> take_sides(const Place& place, Source* source,
-                                          Destination* destination) {
+std::unique_ptr<HeldOperation> handle_sides(const Place& place, Source* source,
+                                            Destination* destination) {
   if (place.target == MPI_PROC_NULL || place.win == runtime().win_null) return nullptr;
-  Job out, in;
+  Decision out, in;
   bool gives = source != nullptr && examine_side(*source, place.access, &out);
   bool gets = destination != nullptr && examine_side(*destination, place.access, &in);
   if (!gives && !gets) return nullptr;
@@ -185,20 +187,20 @@ Answer move_shared(const Place& place, const Source* source, const Destination* 
   const Destination origin =
       source != nullptr ? Destination{const_cast<void*>(source->data), source->count, source->type}
                         : *destination;
-  return take_shared_move({place.access, origin.data, origin.count, origin.type, place.target,
-                           place.displacement, place.count, place.type, place.win, request});
+  return handle_shared_move({place.access, origin.data, origin.count, origin.type, place.target,
+                             place.displacement, place.count, place.type, place.win, request});
 }
 
 // `call` makes the library's call with the sides as they then are.
 template <typename Call>
 Answer start(const Place& place, Source* source, Destination* destination, const Call& call) {
-  if (const Answer moved = move_shared(place, source, destination, nullptr); moved.taken)
+  if (const Answer moved = move_shared(place, source, destination, nullptr); moved.handled)
     return moved;
-  auto operation = take_sides(place, source, destination);
+  auto operation = handle_sides(place, source, destination);
   if (operation == nullptr) return kDeclined;
   const int code = call();
   if (code == MPI_SUCCESS) hold(operation.release(), place.win, place.target);
-  return taken(code);
+  return handled(code);
 }
 
 // The same for calls with a request, which `call` sets. A synchronisation of the window also
@@ -208,13 +210,13 @@ Answer start(const Place& place, Source* source, Destination* destination, MPI_R
              const Call& call) {
   finish_freed_requests();
   if (request == nullptr) return kDeclined;
-  if (const Answer moved = move_shared(place, source, destination, request); moved.taken)
+  if (const Answer moved = move_shared(place, source, destination, request); moved.handled)
     return moved;
   if (destination != nullptr && !completes_gets(runtime().flavour, runtime().mpich_major))
     return kDeclined;
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
-  auto operation = take_sides(place, source, destination);
+  auto operation = handle_sides(place, source, destination);
   if (operation == nullptr) {
     drop_pending(entry);
     return kDeclined;
@@ -224,19 +226,19 @@ Answer start(const Place& place, Source* source, Destination* destination, MPI_R
   const int code = call(&started);
   if (code != MPI_SUCCESS || started == runtime().request_null) {
     drop_pending(entry);
-    return taken(code);
+    return handled(code);
   }
   *request = started;
   if (is_complete(started)) {
     operation->finish(true);
     drop_pending(entry);
-    return taken(code);
+    return handled(code);
   }
   entry->receive = static_cast<bool>(operation->incoming);
   if (entry->receive) hold(operation.get(), place.win, place.target);
   entry->completion = std::move(operation);
   add_pending(entry, started);
-  return taken(code);
+  return handled(code);
 }
 
 template <typename... Parameters, typename... Arguments>
@@ -257,9 +259,9 @@ bool fit_int(MPI_Count one, MPI_Count other, MPI_Count third = 0) {
 
 }  // namespace
 
-Answer take_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                MPI_Datatype target_datatype, MPI_Win win) {
+Answer handle_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Win win) {
   Source source{origin_addr, origin_count, origin_datatype};
   return start({kPuts, target_rank, target_disp, target_count, target_datatype, win}, &source,
                nullptr, [&] {
@@ -269,9 +271,9 @@ Answer take_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype or
                });
 }
 
-Answer take_get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-                int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                MPI_Datatype target_datatype, MPI_Win win) {
+Answer handle_get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Win win) {
   Destination destination{origin_addr, origin_count, origin_datatype};
   return start({kGets, target_rank, target_disp, target_count, target_datatype, win}, nullptr,
                &destination, [&] {
@@ -282,10 +284,10 @@ Answer take_get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_d
                });
 }
 
-Answer take_accumulate(const void* origin_addr, MPI_Count origin_count,
-                       MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                       MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                       MPI_Win win) {
+Answer handle_accumulate(const void* origin_addr, MPI_Count origin_count,
+                         MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                         MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                         MPI_Win win) {
   if (depends_on_runs(op, origin_datatype)) return kDeclined;
   Source source{origin_addr, origin_count, origin_datatype};
   return start({kAccumulates, target_rank, target_disp, target_count, target_datatype, win},
@@ -297,11 +299,11 @@ Answer take_accumulate(const void* origin_addr, MPI_Count origin_count,
                });
 }
 
-Answer take_get_accumulate(const void* origin_addr, MPI_Count origin_count,
-                           MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count,
-                           MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
-                           MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                           MPI_Win win) {
+Answer handle_get_accumulate(const void* origin_addr, MPI_Count origin_count,
+                             MPI_Datatype origin_datatype, void* result_addr,
+                             MPI_Count result_count, MPI_Datatype result_datatype, int target_rank,
+                             MPI_Aint target_disp, MPI_Count target_count,
+                             MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
   if (depends_on_runs(op, origin_datatype)) return kDeclined;
   Source source{origin_addr, origin_count, origin_datatype};
   Destination destination{result_addr, result_count, result_datatype};
@@ -315,9 +317,9 @@ Answer take_get_accumulate(const void* origin_addr, MPI_Count origin_count,
                });
 }
 
-Answer take_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
+Answer handle_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                   int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                   MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
   Source source{origin_addr, origin_count, origin_datatype};
   return start({kPuts, target_rank, target_disp, target_count, target_datatype, win}, &source,
                nullptr, request, [&](MPI_Request* started) {
@@ -328,9 +330,9 @@ Answer take_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype o
                });
 }
 
-Answer take_rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-                 int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                 MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
+Answer handle_rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                   int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                   MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
   Destination destination{origin_addr, origin_count, origin_datatype};
   return start({kGets, target_rank, target_disp, target_count, target_datatype, win}, nullptr,
                &destination, request, [&](MPI_Request* started) {
@@ -341,10 +343,10 @@ Answer take_rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_
                });
 }
 
-Answer take_raccumulate(const void* origin_addr, MPI_Count origin_count,
-                        MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-                        MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                        MPI_Win win, MPI_Request* request) {
+Answer handle_raccumulate(const void* origin_addr, MPI_Count origin_count,
+                          MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+                          MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                          MPI_Win win, MPI_Request* request) {
   if (depends_on_runs(op, origin_datatype)) return kDeclined;
   Source source{origin_addr, origin_count, origin_datatype};
   return start({kAccumulates, target_rank, target_disp, target_count, target_datatype, win},
@@ -356,11 +358,12 @@ Answer take_raccumulate(const void* origin_addr, MPI_Count origin_count,
                });
 }
 
-Answer take_rget_accumulate(const void* origin_addr, MPI_Count origin_count,
-                            MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count,
-                            MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
-                            MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                            MPI_Win win, MPI_Request* request) {
+Answer handle_rget_accumulate(const void* origin_addr, MPI_Count origin_count,
+                              MPI_Datatype origin_datatype, void* result_addr,
+                              MPI_Count result_count, MPI_Datatype result_datatype, int target_rank,
+                              MPI_Aint target_disp, MPI_Count target_count,
+                              MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,
+                              MPI_Request* request) {
   if (depends_on_runs(op, origin_datatype)) return kDeclined;
   Source source{origin_addr, origin_count, origin_datatype};
   Destination destination{result_addr, result_count, result_datatype};

@@ -14,7 +14,7 @@
 namespace lacuna {
 namespace {
 
-using direct::Lot;
+using direct::PairData;
 
 // Asking the library about the window takes as long as copying this much.
 constexpr int64_t kLeastBytes = 1024;
@@ -47,7 +47,7 @@ void* target_memory(const SharedMove& move, MemoryRange* range) noexcept {
 }
 
 // Finds both ends of the copy. The target rank is known to be valid.
-bool find_ends(const SharedMove& move, Lot* origin, Lot* target) noexcept {
+bool find_ends(const SharedMove& move, PairData* origin, PairData* target) noexcept {
   MemoryRange here;
   MemoryRange there;
   void* const memory = target_memory(move, &there);
@@ -77,9 +77,9 @@ int start_empty(const SharedMove& move) noexcept {
 
 }  // namespace
 
-Answer take_shared_move(const SharedMove& move) noexcept {
-  Lot origin;
-  Lot target;
+Answer handle_shared_move(const SharedMove& move) noexcept {
+  PairData origin;
+  PairData target;
   const int64_t least = runtime().always ? 1 : kLeastBytes;
   if (move.target == MPI_PROC_NULL || move.win == runtime().win_null ||
       window_flavour(move.win) != MPI_WIN_FLAVOR_SHARED ||
@@ -88,19 +88,19 @@ Answer take_shared_move(const SharedMove& move) noexcept {
     return kDeclined;
   }
   // First, as it checks the target rank.
-  if (const int code = start_empty(move); code != MPI_SUCCESS) return taken(code);
+  if (const int code = start_empty(move); code != MPI_SUCCESS) return handled(code);
   if (!find_ends(move, &origin, &target)) {
     if (move.request != nullptr) next_functions().MPI_Wait(move.request, MPI_STATUS_IGNORE);
     return kDeclined;
   }
-  log_type(origin.with_gaps != nullptr ? *origin.with_gaps : *target.with_gaps, Note::kDirect,
+  log_type(origin.with_gaps != nullptr ? *origin.with_gaps : *target.with_gaps, Outcome::kDirect,
            origin.bytes);
   if (move.access == kPuts) {
-    direct::copy_lot(origin, target);
+    direct::copy_pair_data(origin, target);
   } else {
-    direct::copy_lot(target, origin);
+    direct::copy_pair_data(target, origin);
   }
-  return taken(MPI_SUCCESS);
+  return handled(MPI_SUCCESS);
 }
 
 }  // namespace lacuna

@@ -25,7 +25,7 @@ struct SharedMove {
 };
 
 // Declined: another kind of window, or the copy would not pay.
-Answer take_shared_move(const SharedMove& move) noexcept;
+Answer handle_shared_move(const SharedMove& move) noexcept;
 
 // In rma.cpp.
 int window_flavour(MPI_Win win) noexcept;

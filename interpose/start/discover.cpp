@@ -85,7 +85,7 @@ void learn_library(const Next& next, Runtime* rt) {
 
 bool make_probe(const Next& next, Runtime* rt) noexcept {
   MPI_Errhandler handler;
-  if (next.MPI_Comm_create_errhandler(note_probe_error, &handler) != MPI_SUCCESS) return false;
+  if (next.MPI_Comm_create_errhandler(record_probe_error, &handler) != MPI_SUCCESS) return false;
   const bool made = next.MPI_Comm_dup(rt->comm_self, &rt->probe_comm) == MPI_SUCCESS;
   const bool set = made && next.MPI_Comm_set_errhandler(rt->probe_comm, handler) == MPI_SUCCESS;
   next.MPI_Errhandler_free(&handler);

@@ -116,7 +116,7 @@ bool make_communicator(MPI_Comm* comm) {
   const Next& next = next_functions();
   MPI_Request request = runtime().request_null;
   if (next.MPI_Comm_idup(runtime().comm_world, comm, &request) != MPI_SUCCESS) return false;
-  const direct::WaitNote note("MPI_Finalize: until all ranks have called it (LACUNA_REPORT)");
+  const direct::ListedWait note("MPI_Finalize: until all ranks have called it (LACUNA_REPORT)");
   const auto limit = Clock::now() + std::chrono::seconds(option_integer(OptionId::kReportWait));
   for (int done = 0;;) {
     if (next.MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;

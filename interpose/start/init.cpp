@@ -138,7 +138,7 @@ void start_direct(Vote* vote) {
   const direct::Agreement found = vote->cast(willing);
   if (found == direct::Agreement::kReached) {
     g_always_open = kDirectSwitch;
-    if (!direct::may_settle()) direct::ask_more();
+    if (!direct::may_settle()) direct::need_statuses();
   } else if (log_wanted()) {
     std::string sentence = "shared-memory path off: ";
     sentence += willing ? why_not(found)

@@ -14,17 +14,17 @@ namespace lacuna {
 namespace {
 
 struct CallCounter {
-  std::atomic<int64_t> taken{0};
+  std::atomic<int64_t> handled{0};
   std::atomic<int64_t> declined{0};
 };
 constinit CallCounter g_counters[static_cast<size_t>(FunctionId::kCount)];
 
 }  // namespace
 
-void note(FunctionId function, Answer answer) noexcept {
+void count_answer(FunctionId function, Answer answer) noexcept {
   CallCounter& counter = g_counters[static_cast<size_t>(function)];
-  const bool taken = answer.taken && !answer.watched;
-  std::atomic<int64_t>& number = taken ? counter.taken : counter.declined;
+  const bool handled = answer.handled && !answer.watched;
+  std::atomic<int64_t>& number = handled ? counter.handled : counter.declined;
   if (g_gate.threads) {
     number.fetch_add(1, std::memory_order_relaxed);
   } else {  // a locked instruction would be measurable in short messages
@@ -47,15 +47,15 @@ LACUNA_EXPORT extern const char lacuna_interposed[];
 const char lacuna_interposed[] =
     LACUNA_DOTTED(LACUNA_VERSION_MAJOR, LACUNA_VERSION_MINOR, LACUNA_VERSION_PATCH);
 
-// How many calls of the function ("MPI_Send") passed the gate and were handled (`taken` != 0) or
+// How many calls of the function ("MPI_Send") passed the gate and were handled (`handled` != 0) or
 // declined. -1: lacuna does not know the function. Calls that did not pass the gate are not
 // counted.
-LACUNA_EXPORT int64_t lacuna_interposed_calls(const char* function, int taken) {
+LACUNA_EXPORT int64_t lacuna_interposed_calls(const char* function, int handled) {
   const auto names = wrapped_names();
   for (size_t i = 0; i < names.size(); ++i) {
     if (std::strcmp(names[i], function) != 0) continue;
     const CallCounter& counter = g_counters[i];
-    return (taken != 0 ? counter.taken : counter.declined).load(std::memory_order_relaxed);
+    return (handled != 0 ? counter.handled : counter.declined).load(std::memory_order_relaxed);
   }
   return -1;
 }

@@ -25,7 +25,7 @@ bool message_pays(Operation operation, const TypeRecord& record, MPI_Count count
                   int64_t bytes) noexcept {
   int64_t verdict = record.verdict.load(std::memory_order_relaxed);
   if (verdict >> kVerdictBits == count) return (verdict & verdict_bit(operation)) != 0;
-  const Load load = load_of(record, count, bytes);
+  const DataShape load = shape_of(record, count, bytes);
   if (count > kMostJudged) return pays(*runtime().messages, operation, load);
   verdict = count << kVerdictBits;
   for (const Operation each : {Operation::kSend, Operation::kReceive, Operation::kDirect}) {
@@ -40,14 +40,14 @@ bool is_worth_it(Operation operation, const TypeRecord& record, MPI_Count count,
   if (runtime().always) return true;
   return is_message(operation)
              ? message_pays(operation, record, count, bytes)
-             : pays(*runtime().messages, operation, load_of(record, count, bytes));
+             : pays(*runtime().messages, operation, shape_of(record, count, bytes));
 }
 
-// Why every call with this count is declined; kTaken: it is not.
-Note passing(const TypeRecord& record, MPI_Count count, bool is_new) noexcept {
-  if (record.plan == nullptr) return record.note;
-  if (is_new) return Note::kNew;
-  return count == 1 && record.single_run ? Note::kOneRun : Note::kTaken;
+// Why every call with this count is declined; kHandled: it is not.
+Outcome passing(const TypeRecord& record, MPI_Count count, bool is_new) noexcept {
+  if (record.plan == nullptr) return record.outcome;
+  if (is_new) return Outcome::kNew;
+  return count == 1 && record.single_run ? Outcome::kOneRun : Outcome::kHandled;
 }
 
 }  // namespace
@@ -87,36 +87,37 @@ const TypeRecord* known_to_be_left_alone(MPI_Datatype datatype, MPI_Count count,
                                          Operation operation) noexcept {
   const TypeRecord* record = detail::cached_record(datatype);
   if (record == nullptr || detail::is_still_new(datatype, count, false)) return nullptr;
-  const bool is_left =
-      passing(*record, count, false) != Note::kTaken || is_known_futile(*record, count, operation);
+  const bool is_left = passing(*record, count, false) != Outcome::kHandled ||
+                       is_known_futile(*record, count, operation);
   return is_left ? record : nullptr;
 }
 
-void decline_receive(const TypeRecord& record, Note why, int64_t bytes, Job* job) noexcept {
+void decline_receive(const TypeRecord& record, Outcome why, int64_t bytes,
+                     Decision* decision) noexcept {
   if (receives_direct()) {
     count_type(record, why, bytes);
-    job->why = why;
+    decision->why = why;
   } else {
     log_type(record, why, bytes);
   }
 }
 
 bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
-             Job* job) noexcept {
+             Decision* decision) noexcept {
   if (count <= 0) return false;
   // A send that the direct path declines is examined again, and counts as one use of the type.
   const bool is_new = is_left_alone_but_reported(datatype, count, operation != Operation::kDirect);
   const TypeRecord* record = type_record(datatype);
   if (record == nullptr) return false;
-  const auto say = [&](Note why, int64_t of_bytes) {
+  const auto say = [&](Outcome why, int64_t of_bytes) {
     if (operation == Operation::kReceive) {
-      decline_receive(*record, why, of_bytes, job);
+      decline_receive(*record, why, of_bytes, decision);
     } else if (operation != Operation::kDirect) {
       log_type(*record, why, of_bytes);
     }
   };
   int64_t bytes = 0;
-  if (const Note why = passing(*record, count, is_new); why != Note::kTaken) {
+  if (const Outcome why = passing(*record, count, is_new); why != Outcome::kHandled) {
     const bool countable = !__builtin_mul_overflow(int64_t{count}, record->size_bytes, &bytes);
     say(why, countable ? bytes : 0);
     return false;
@@ -125,36 +126,36 @@ bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype
   if (!locate(buf, count, *record, &bytes, &data)) return false;
   if (operation == Operation::kSend && !record->uniform &&
       breaks_structs(runtime().flavour, runtime().mpich_major, bytes)) {
-    say(Note::kMixed, bytes);
+    say(Outcome::kMixed, bytes);
     return false;
   }
   if (!is_worth_it(operation, *record, count, bytes)) {
-    say(Note::kLongRuns, bytes);
+    say(Outcome::kLongRuns, bytes);
     return false;
   }
   if (may_be_on_device(data)) {
-    say(Note::kOnDevice, bytes);
+    say(Outcome::kOnDevice, bytes);
     return false;
   }
-  job->record = record;
-  job->bytes = bytes;
+  decision->record = record;
+  decision->bytes = bytes;
   return true;
 }
 
-Wire wire_of(const Job& job) noexcept {
-  return {job.record->wire, job.bytes / job.record->wire_bytes};
+Wire wire_of(const Decision& decision) noexcept {
+  return {decision.record->wire, decision.bytes / decision.record->wire_bytes};
 }
 
-bool pass_slowly(FunctionId function, const void* caller, MPI_Datatype datatype, MPI_Count count,
-                 Operation operation) noexcept {
-  LaneKey key{
+bool count_slowly(FunctionId function, const void* caller, MPI_Datatype datatype, MPI_Count count,
+                  Operation operation) noexcept {
+  CallGroupKey key{
       .caller = caller, .type = datatype, .function = function, .octave = octave_of_count(count)};
   if (count < 0) return false;
   if (!plainly_predefined(datatype)) {
     key.record = known_to_be_left_alone(datatype, count, operation);
     if (key.record == nullptr) return false;
   }
-  return pass_slowly(key, count);
+  return count_slowly(key, count);
 }
 
 }  // namespace lacuna

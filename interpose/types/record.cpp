@@ -5,7 +5,7 @@
 //
 // New types. Decoding and planning cost 2700 to 4000 instructions (MPICH, callgrind: vector,
 // struct, subarray), and a program that makes a type for each small message would pay them each
-// time. So MPI_Type_commit only notes a type, and its first uses with little data are declined.
+// time. So MPI_Type_commit only registers a type, and its first uses with little data are declined.
 //
 // Locks: `g_learning` is tried (a call that does not get it is declined), or waited for outside of
 // callbacks (library/locks.hpp). The delete callback takes only `g_records`, a leaf.
@@ -75,7 +75,8 @@ void drop_packed_form(const TypeRecord& record) noexcept {
 }
 
 void recycle(TypeRecord* record) noexcept {
-  if (record->has_lanes.exchange(false, std::memory_order_relaxed)) forget_lanes_of(*record);
+  if (record->has_call_groups.exchange(false, std::memory_order_relaxed))
+    forget_call_groups_of(*record);
   detail::g_recycled.fetch_add(1, std::memory_order_relaxed);
   record->handle.store(0, std::memory_order_release);
   record->serial.store(0, std::memory_order_release);
@@ -144,7 +145,7 @@ uint64_t tell_report(TypeRecord* record, int64_t begin_ns, uint64_t hash,
 }
 
 void fill_undecoded(TypeRecord* record, const std::string& why, int64_t begin_ns) {
-  record->note = Note::kUndecoded;
+  record->outcome = Outcome::kUndecoded;
   record->passes = true;
   record->one_passes = false;
   record->size_bytes = 0;
@@ -162,9 +163,10 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   Result<DecodedType> decoded = decode_type(datatype, rt.mpi, *rt.predefined);
   if (!decoded) return fill_undecoded(record, decoded.error().message, begin);
   const TypePtr type = decoded->type;
-  if (misplaces(rt.flavour, *type))
+  if (moves_wrong_bytes(rt.flavour, *type))
     return fill_undecoded(
-        record, "the MPI library misplaces this type's data (docs/internals/defects.md)", begin);
+        record, "the MPI library misplaces this type's data (docs/internals/defects.md)",
+        begin);
   if (drops_padding(rt.flavour, *type))
     return fill_undecoded(
         record, "the MPI library sends the padding of long double in some messages only", begin);
@@ -180,9 +182,9 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   record->piece_bytes = 0;
   record->single_run = !plan->is_empty() && plan->is_run(1);
   if (plan->size() == 0) {
-    record->note = Note::kEmpty;
+    record->outcome = Outcome::kEmpty;
   } else if (plan->is_contiguous()) {
-    record->note = Note::kContiguous;
+    record->outcome = Outcome::kContiguous;
   } else {
     const PlanPtr compiled = plan_with_registered(handle_bits(datatype), *type, plan);
     record->plan = compiled != nullptr ? compiled : plan;
@@ -193,7 +195,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   const bool uniform = decoded->uniform != rt.datatype_null;
   record->uniform = uniform;
   record->wire = uniform ? decoded->uniform : rt.packed;
-  record->cuts_token = record->note == Note::kContiguous && !uniform &&
+  record->cuts_token = record->outcome == Outcome::kContiguous && !uniform &&
                        rt.flavour != Flavour::kOpenMpi &&
                        ends_within_element(*type, record->size_bytes);
   record->wire_bytes = uniform ? type->signature.uniform->size_bytes : 1;
@@ -331,7 +333,7 @@ MPI_Datatype packed_form(const TypeRecord& record) noexcept {
   return form;
 }
 
-void note_probe_error(MPI_Comm*, int*, ...) { t_probe_failed = true; }
+void record_probe_error(MPI_Comm*, int*, ...) { t_probe_failed = true; }
 
 bool start_types(int* keyval) noexcept {
   if (!g_predefined_records.fill(*runtime().predefined)) return false;

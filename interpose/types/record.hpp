@@ -36,11 +36,11 @@ struct TypeRecord : ObservedType {
   Pattern many_pattern = Pattern::kStrided;  // of several
   int64_t wire_bytes = 1;
   int64_t most_disjoint = INT64_MAX;  // with more elements than that, some bytes overlap
-  bool uniform = false;           // `wire` is the one basic type of the signature, not MPI_PACKED
-  bool cuts_token = false;        // contiguous, and a token would end within a basic element
-  bool passes = true;             // calls on it need not be examined
-  bool one_passes = false;        // nor those with a count of 1
-  Note note = Note::kPredefined;  // without a plan: why
+  bool uniform = false;     // `wire` is the one basic type of the signature, not MPI_PACKED
+  bool cuts_token = false;  // contiguous, and a token would end within a basic element
+  bool passes = true;       // calls on it need not be examined
+  bool one_passes = false;  // nor those with a count of 1
+  Outcome outcome = Outcome::kPredefined;  // without a plan: why
   // Of a predefined type with gaps: its record as of a derived type, for receives that must be
   // packed.
   const TypeRecord* gapped = nullptr;
@@ -129,26 +129,26 @@ inline Account account_of(const TypeRecord& record) noexcept {
 
 // Whether the cache says that calls on this type are always declined. That settles most calls that
 // pass the gate for nothing.
-inline bool is_never_taken(MPI_Datatype datatype) noexcept {
+inline bool is_never_handled(MPI_Datatype datatype) noexcept {
   const TypeRecord* record = detail::cached_record(datatype);
   return record != nullptr && record->passes;
 }
-inline bool is_never_taken(MPI_Datatype one, MPI_Datatype other) noexcept {
-  return is_never_taken(one) && is_never_taken(other);
+inline bool is_never_handled(MPI_Datatype one, MPI_Datatype other) noexcept {
+  return is_never_handled(one) && is_never_handled(other);
 }
 
 // No data in any element: nothing is moved, whatever the count.
 inline bool is_empty(const TypeRecord& record) noexcept {
-  return record.size_bytes == 0 && record.note == Note::kEmpty;
+  return record.size_bytes == 0 && record.outcome == Outcome::kEmpty;
 }
 // Whether lacuna can move its data: it has a plan, or is contiguous.
 inline bool can_be_moved(const TypeRecord& record) noexcept {
-  return record.plan != nullptr || record.note == Note::kContiguous ||
+  return record.plan != nullptr || record.outcome == Outcome::kContiguous ||
          record.has_packed_form.load(std::memory_order_acquire);
 }
 
 // What there is to move in `count` elements of a type with a plan.
-inline Load load_of(const TypeRecord& record, MPI_Count count, int64_t bytes) noexcept {
+inline DataShape shape_of(const TypeRecord& record, MPI_Count count, int64_t bytes) noexcept {
   return {bytes, record.mean_run_bytes, count == 1 ? record.one_pattern : record.many_pattern,
           record.piece_bytes};
 }
@@ -194,11 +194,11 @@ inline bool is_futile(const TypeRecord& record, MPI_Count count, Operation opera
 
 // The type has no gaps, so no table is asked; and the report does not count the call.
 inline bool is_left_as_it_is(const TypeRecord& record) noexcept {
-  return record.passes && record.note == Note::kContiguous && !is_watched(kReported);
+  return record.passes && record.outcome == Outcome::kContiguous && !is_watched(kReported);
 }
 
-// Whether a call with `count` elements is declined without an examination: as is_never_taken(); or
-// the elements are one run; or they are known not to pay; or the type is new and the data are so
+// Whether a call with `count` elements is declined without an examination: as is_never_handled();
+// or the elements are one run; or they are known not to pay; or the type is new and the data are so
 // few that decoding it would cost more than it could gain.
 inline bool is_left_alone(MPI_Datatype datatype, MPI_Count count, Operation operation) noexcept {
   const TypeRecord* record = detail::cached_record(datatype);
@@ -216,31 +216,33 @@ inline bool is_left_alone_but_reported(MPI_Datatype datatype, MPI_Count count,
 }
 
 // The record of a type if all calls with so many elements are declined, whatever their other
-// arguments, and always with the same Note; else null. Not for a receive that may match a token.
+// arguments, and always with the same Outcome; else null. Not for a receive that may match a token.
 const TypeRecord* known_to_be_left_alone(MPI_Datatype datatype, MPI_Count count,
                                          Operation operation) noexcept;
 
-// pass_slowly() (report/sampling.hpp) of a call that moves data in one type.
-bool pass_slowly(FunctionId function, const void* caller, MPI_Datatype datatype, MPI_Count count,
-                 Operation operation) noexcept;
+// count_slowly() (report/sampling.hpp) of a call that moves data in one type.
+bool count_slowly(FunctionId function, const void* caller, MPI_Datatype datatype, MPI_Count count,
+                  Operation operation) noexcept;
 
 // What a call that lacuna may handle moves. The plan is the record's. To use it after the call has
 // ended, or after other threads may know that it has begun and free the type, copy the pointer
 // first (keep_plan()).
-struct Job {
+struct Decision {
   const TypeRecord* record = nullptr;
   int64_t bytes = 0;
-  Note why = Note::kTaken;  // of a declined receive that may match a token: to be logged later
+  Outcome why =
+      Outcome::kHandled;  // of a declined receive that may match a token: to be logged later
 };
 
 // Logs why a receive is declined; or, if it may match a token, keeps the reason in `job` for the
 // code that completes it.
-void decline_receive(const TypeRecord& record, Note why, int64_t bytes, Job* job) noexcept;
+void decline_receive(const TypeRecord& record, Outcome why, int64_t bytes,
+                     Decision* decision) noexcept;
 
 // Whether lacuna may handle the data of this call, by all rules that need no communicator. False:
 // decline.
 bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype datatype,
-             Job* job) noexcept;
+             Decision* decision) noexcept;
 
 // The memory of data, from `begin` to `end`.
 struct MemoryRange {
@@ -268,14 +270,14 @@ struct Wire {
   MPI_Datatype type{};
   MPI_Count count = 0;
 };
-Wire wire_of(const Job& job) noexcept;
+Wire wire_of(const Decision& decision) noexcept;
 // The library can count that far.
 inline bool is_countable(const Wire& wire) noexcept {
   return fits_int(wire.count) || next_has_large();
 }
 
 // The error handler of Runtime::probe_comm.
-void note_probe_error(MPI_Comm*, int*, ...);
+void record_probe_error(MPI_Comm*, int*, ...);
 
 // From now on, calls on predefined types are observed, too.
 void watch_predefined_types() noexcept;

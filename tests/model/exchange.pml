@@ -8,7 +8,7 @@
  * once; then nobody takes part. Each member begins its next call (turn) when it has finished this
  * one.
  *
- * Left out: a member that dies, or gives up after the vote (kGaveUp in seat.hpp).
+ * Left out: a member that dies, or gives up after the vote (kGaveUp in vote_slot.hpp).
  *
  * Every interleaving is checked, with sequentially consistent memory, as in handover.pml.
  *
@@ -27,7 +27,7 @@
 #define REGIONS 1 /* of each member */
 #endif
 #ifndef PIECES
-#define PIECES 2  /* of each lot */
+#define PIECES 2  /* of each rank's data */
 #endif
 #ifndef ROOTED
 #define ROOTED 0  /* in odd turns member 0 gives, and nobody else */

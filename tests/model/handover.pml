@@ -67,7 +67,7 @@ byte settled;               /* the word when as many had been landed as were sen
 chan queue = [ALL] of { byte, byte, byte };
 chan posted = [RECEIVES] of { byte, byte };  /* tag, which one */
 chan held = [ALL] of { byte, byte, byte };   /* out of the queue, for a probe */
-bool taking;                                 /* the lock of that (Posting) */
+bool taking;                                 /* the lock of that (PostingLock) */
 
 /* A receive has matched a message, which has not been taken to the program yet. */
 byte brought[RECEIVES] = NONE;

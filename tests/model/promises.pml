@@ -6,7 +6,7 @@
  * payload.
  *
  * A rank looks behind the library's call that sends its token, as behind any call
- * (interpose/requests/behind.hpp), and again when it has packed.
+ * (interpose/requests/after_calls.hpp), and again when it has packed.
  *
  * Asserted: all ranks end, and each receives the payload. With -DBREAK_... a mistake is built in,
  * which must be found (run.py).

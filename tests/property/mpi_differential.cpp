@@ -221,7 +221,7 @@ std::string check(const Case& c) {
   static const PredefinedTypes predefined;
   std::optional<MPI_Datatype> built;
   // What a library misplaces it may read from behind the guards (seeds 20420, 25180 of MPICH).
-  if (!misplaces(g_flavour, *c.type)) built = bench::build_mpi(*c.type, predefined);
+  if (!moves_wrong_bytes(g_flavour, *c.type)) built = bench::build_mpi(*c.type, predefined);
   if (!built) {
     ++g_tally.unbuilt;
     return "";

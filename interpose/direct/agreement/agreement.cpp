@@ -126,16 +126,16 @@ Card own_card(bool willing, int rank, int ranks) noexcept {
 
 // Two rounds: first what each rank has, then whether each can use what the others have.
 bool agree_with(Meeting* others, const Card& card, int ranks, Node* node) {
-  OfAll<Card> told(ranks);
-  OfAll<int32_t> votes(ranks);
-  if (!others->exchange(&card, told.data(), sizeof(card))) return false;
-  const std::span<const Card> cards = told.all();
+  PerRank<Card> all(ranks);
+  PerRank<int32_t> votes(ranks);
+  if (!others->exchange(&card, all.data(), sizeof(card))) return false;
+  const std::span<const Card> cards = all.all();
   bool ok = true;
   for (const Card& other : cards) ok = ok && is_same(cards[0], other);
-  ok = ok && open_all(cards, others->place(), node) && start_peers(*node) && start_ranks();
+  ok = ok && open_all(cards, others->index(), node) && start_peers(*node) && start_ranks();
   constexpr int32_t kTakesPart = 1;
   constexpr int32_t kReads = 2;
-  const bool reads = ok && option_flag(OptionId::kReadPeers) && reads_all(cards, others->place());
+  const bool reads = ok && option_flag(OptionId::kReadPeers) && reads_all(cards, others->index());
   const int32_t vote = (ok ? kTakesPart : 0) | (reads ? kReads : 0);
   int32_t common = others->exchange(&vote, votes.data(), sizeof(vote)) ? vote : 0;
   for (const int32_t other : votes.all()) common &= other;
@@ -158,7 +158,7 @@ Agreement agree(bool willing) noexcept try {
   if (ranks == 0 || job_id() == 0) return Agreement::kUnknownJob;
   const auto limit = std::chrono::seconds(option_integer(OptionId::kDirectWait));
   Meeting others({job_id(), rank, ranks, limit, [](const char* sentence) { log_line(sentence); }});
-  const WaitNote note("MPI_Init: until all ranks of this node have agreed on shared memory");
+  const ListedWait note("MPI_Init: until all ranks of this node have agreed on shared memory");
   if (!others.begin()) return Agreement::kNotMet;
   Node node;
   const bool agreed = agree_with(&others, own_card(willing, rank, ranks), ranks, &node);

@@ -35,9 +35,10 @@ inline bool is_same(const Card& a, const Card& b) noexcept {
 // must also get through the agreement. Large T are static, because stacks may be small; a process
 // agrees once.
 template <typename T>
-class OfAll {
+class PerRank {
  public:
-  explicit OfAll(int ranks) : many_(ranks > kFew ? static_cast<size_t>(ranks) : 0), ranks_(ranks) {}
+  explicit PerRank(int ranks)
+      : many_(ranks > kFew ? static_cast<size_t>(ranks) : 0), ranks_(ranks) {}
   T* data() noexcept { return many_.empty() ? storage_.few : many_.data(); }
   std::span<const T> all() noexcept { return {data(), static_cast<size_t>(ranks_)}; }
 

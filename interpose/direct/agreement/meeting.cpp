@@ -144,7 +144,7 @@ void Meeting::end() noexcept {
 }
 
 bool Meeting::begin() noexcept {
-  const bool all = find_others() && (listener_ >= 0 ? receive_guests() : ask_for_place());
+  const bool all = find_others() && (listener_ >= 0 ? receive_guests() : request_index());
   if (!all) end();
   return all;
 }
@@ -178,7 +178,7 @@ bool Meeting::find_others() noexcept {
       "shared-memory path off: the process that leads the agreement of this node's ranks in "
       "MPI_Init does not answer within %lld s",
       static_cast<long long>(seconds_of(rules_.limit)));
-  rules_.tell(sentence);
+  rules_.report(sentence);
   return false;
 }
 
@@ -195,7 +195,7 @@ bool Meeting::accept_guest() noexcept {
   return true;
 }
 
-void Meeting::hear_guest(Guest* guest) noexcept {
+void Meeting::read_guest(Guest* guest) noexcept {
   Hello hello{};
   const Got got = take(guest->socket, &hello, sizeof(hello));
   if (got == Got::kNothing) return;
@@ -218,7 +218,7 @@ bool Meeting::wait_for_guest(Clock::time_point limit) noexcept {
   if (!wait_until(limit, polled, silent_count_ + (has_place ? 1 : 0))) return false;
   for (int i = 0; i < silent_count_; ++i) {
     if (polled[i].revents == 0) continue;
-    hear_guest(&silent_[i]);
+    read_guest(&silent_[i]);
     return true;
   }
   return accept_guest();
@@ -229,7 +229,7 @@ bool Meeting::receive_guests() noexcept {
   guests_.data()[count_++] = {-1, rules_.rank, static_cast<int32_t>(getpid())};
   while (count_ < rules_.ranks) {
     if (wait_for_guest(limit)) continue;
-    tell_who_came();
+    report_who_came();
     return false;
   }
   while (silent_count_ > 0) close(silent_[--silent_count_].socket);
@@ -242,20 +242,20 @@ bool Meeting::receive_guests() noexcept {
     if (guest != begin && guest->rank == guest[-1].rank) return false;  // no such job
     const Place place{static_cast<int32_t>(guest - begin)};
     if (guest->socket < 0)
-      place_ = place.place;
+      index_ = place.place;
     else if (!give(guest->socket, &place, sizeof(place)))
       return false;
   }
   return true;
 }
 
-bool Meeting::ask_for_place() noexcept {
+bool Meeting::request_index() noexcept {
   Hello hello{};
   std::memcpy(hello.name, kName, sizeof(hello.name));
   hello.rank = rules_.rank;
   Place place{};
   if (!give(host_, &hello, sizeof(hello)) || !wait_for_host(&place, sizeof(place))) return false;
-  place_ = place.place;
+  index_ = place.place;
   return true;
 }
 
@@ -272,7 +272,7 @@ bool Meeting::wait_for_host(void* data, size_t bytes) noexcept {
         "the agreement of this node's ranks; remedy: check whether it is stopped (`lacuna doctor "
         "%d`)",
         static_cast<long long>(seconds_of(report_after)), host_pid_, host_pid_);
-    rules_.tell(sentence);
+    rules_.report(sentence);
   }
 }
 
@@ -287,7 +287,7 @@ bool Meeting::exchange(const void* own, void* all, size_t bytes) noexcept {
     if (guest.socket < 0) {
       std::memcpy(to, own, bytes);
     } else if (!take_within(limit, guest.socket, to, bytes)) {
-      if (Clock::now() >= limit) tell_who_is_silent(guest);
+      if (Clock::now() >= limit) report_who_is_silent(guest);
       end();
       return false;
     }
@@ -300,16 +300,16 @@ bool Meeting::exchange(const void* own, void* all, size_t bytes) noexcept {
   return count_ > 0;
 }
 
-void Meeting::tell_who_is_silent(const Guest& guest) noexcept {
+void Meeting::report_who_is_silent(const Guest& guest) noexcept {
   char sentence[200];
   std::snprintf(sentence, sizeof(sentence),
                 "shared-memory path off: rank %d (process %d) did not answer in MPI_Init within "
                 "%lld s; remedy: check whether it is stopped, or increase LACUNA_DIRECT_WAIT",
                 guest.rank, guest.pid, static_cast<long long>(seconds_of(rules_.limit)));
-  rules_.tell(sentence);
+  rules_.report(sentence);
 }
 
-void Meeting::tell_who_came() noexcept {
+void Meeting::report_who_came() noexcept {
   char who[120] = "";
   size_t length = 0;
   for (int i = 0; i < count_ && length + 16 < sizeof(who); ++i) {
@@ -328,7 +328,7 @@ void Meeting::tell_who_came() noexcept {
                 "LACUNA_DIRECT=0, or increase LACUNA_DIRECT_WAIT",
                 rules_.ranks, count_, static_cast<long long>(seconds_of(rules_.limit)), who,
                 silent);
-  rules_.tell(sentence);
+  rules_.report(sentence);
 }
 
 }  // namespace lacuna::direct

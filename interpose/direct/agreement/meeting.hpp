@@ -29,7 +29,7 @@ class Meeting {
     int rank;      // of this process in the job
     int ranks;     // on this node
     Clock::duration limit;
-    void (*tell)(const char* sentence);  // reports to the user that a rank is late
+    void (*report)(const char* sentence);  // reports to the user that a rank is late
   };
 
   explicit Meeting(const Rules& rules);
@@ -40,7 +40,7 @@ class Meeting {
   // Whether all have come.
   bool begin() noexcept;
   // Index of this rank among those of the node, which are sorted by their ranks.
-  int place() const noexcept { return place_; }
+  int index() const noexcept { return index_; }
   // Exchanges `bytes` bytes of each rank: `all` gets those of all ranks in their order. False: a
   // rank has left, or has not answered in time; then the meeting is over for all.
   bool exchange(const void* own, void* all, size_t bytes) noexcept;
@@ -56,21 +56,21 @@ class Meeting {
   bool receive_guests() noexcept;
   bool wait_for_guest(Clock::time_point limit) noexcept;
   bool accept_guest() noexcept;
-  void hear_guest(Guest* guest) noexcept;
-  bool ask_for_place() noexcept;
+  void read_guest(Guest* guest) noexcept;
+  bool request_index() noexcept;
   bool wait_for_host(void* data, size_t bytes) noexcept;
   void end() noexcept;
-  void tell_who_came() noexcept;
-  void tell_who_is_silent(const Guest& guest) noexcept;
+  void report_who_came() noexcept;
+  void report_who_is_silent(const Guest& guest) noexcept;
 
   const Rules rules_;
-  OfAll<Guest> guests_;  // kept by the host, which is one of them
+  PerRank<Guest> guests_;  // kept by the host, which is one of them
   int count_ = 0;
   // Connected, but have not yet said who they are. Most do so at once.
   static constexpr int kMostSilent = 16;
   Guest silent_[kMostSilent] = {};
   int silent_count_ = 0;
-  int place_ = 0;
+  int index_ = 0;
   int listener_ = -1;
   int host_ = -1;  // a guest's socket to it
   int32_t host_pid_ = 0;

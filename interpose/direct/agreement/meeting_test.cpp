@@ -24,11 +24,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-std::atomic<int> g_told{0};
+std::atomic<int> g_reported{0};
 std::mutex g_mutex;
 std::string g_sentence;  // the last one
 void tell(const char* sentence) {
-  ++g_told;
+  ++g_reported;
   const std::lock_guard<std::mutex> lock(g_mutex);
   g_sentence = sentence;
 }
@@ -57,14 +57,14 @@ TEST(Meeting, AllLearnWhatAllBringInTheOrderOfTheirRanks) {
       const int rank = 7 * (ranks - i);  // not consecutive: other nodes have the ranks between them
       Meeting meeting(rules(job, rank, ranks, seconds(60)));
       ASSERT_TRUE(meeting.begin());
-      EXPECT_EQ(meeting.place(), ranks - i - 1);
+      EXPECT_EQ(meeting.index(), ranks - i - 1);
       for (int round = 0; round < 3; ++round) {
         const int own = rank + round;
-        std::vector<int> told(static_cast<size_t>(ranks));
-        ASSERT_TRUE(meeting.exchange(&own, told.data(), sizeof(own)));
+        std::vector<int> all(static_cast<size_t>(ranks));
+        ASSERT_TRUE(meeting.exchange(&own, all.data(), sizeof(own)));
         bool ok = true;
         for (int k = 0; k < ranks; ++k)
-          ok = ok && told[static_cast<size_t>(k)] == 7 * (k + 1) + round;
+          ok = ok && all[static_cast<size_t>(k)] == 7 * (k + 1) + round;
         right += ok ? 1 : 0;
       }
     });
@@ -74,14 +74,14 @@ TEST(Meeting, AllLearnWhatAllBringInTheOrderOfTheirRanks) {
 
 TEST(Meeting, EndsForAllWhereOneDoesNotCome) {
   const uint64_t job = new_job();
-  g_told = 0;
+  g_reported = 0;
   std::atomic<int> begun{0};
   in_threads(3, [&](int i) {
     Meeting meeting(rules(job, i, 4, milliseconds(200)));
     begun += meeting.begin() ? 1 : 0;
   });
   EXPECT_EQ(begun, 0);
-  EXPECT_GE(g_told, 1) << "nobody has told the user";
+  EXPECT_GE(g_reported, 1) << "nobody has told the user";
   // A rank that comes when the others have gone finds no host, and gives up as they did.
   Meeting late(rules(job, 3, 4, milliseconds(50)));
   EXPECT_FALSE(late.begin());
@@ -93,9 +93,9 @@ TEST(Meeting, JobsDoNotMeet) {
   in_threads(4, [&](int i) {
     Meeting meeting(rules(jobs[i % 2], i / 2, 2, seconds(60)));
     const int own = i % 2;
-    int told[2] = {-1, -1};
-    if (meeting.begin() && meeting.exchange(&own, told, sizeof(own)) && told[0] == own &&
-        told[1] == own) {
+    int all[2] = {-1, -1};
+    if (meeting.begin() && meeting.exchange(&own, all, sizeof(own)) && all[0] == own &&
+        all[1] == own) {
       ++right;
     }
   });
@@ -171,10 +171,10 @@ TEST(Meeting, ExchangesMoreThanASocketsBuffer) {
   in_threads(3, [&](int i) {
     Meeting meeting(rules(job, i, 3, seconds(60)));
     const std::vector<char> own(kBytes, static_cast<char>('a' + i));
-    std::vector<char> told(3 * kBytes);
+    std::vector<char> all(3 * kBytes);
     ASSERT_TRUE(meeting.begin());
-    ASSERT_TRUE(meeting.exchange(own.data(), told.data(), kBytes));
-    const bool ok = told[0] == 'a' && told[kBytes] == 'b' && told[3 * kBytes - 1] == 'c';
+    ASSERT_TRUE(meeting.exchange(own.data(), all.data(), kBytes));
+    const bool ok = all[0] == 'a' && all[kBytes] == 'b' && all[3 * kBytes - 1] == 'c';
     right += ok ? 1 : 0;
   });
   EXPECT_EQ(right, 3);
@@ -189,8 +189,8 @@ TEST(Meeting, EndsForAllWhereOneDies) {
     const auto die = [&](const char* word) {
       Meeting meeting(rules(job, 9, 3, seconds(60)));
       const bool begun = host_dies ? (write(ready[1], word, 1), meeting.begin()) : meeting.begin();
-      int own = 9, told[3];
-      _exit(begun && meeting.exchange(&own, told, sizeof(own)) ? 0 : 1);
+      int own = 9, all[3];
+      _exit(begun && meeting.exchange(&own, all, sizeof(own)) ? 0 : 1);
     };
     const pid_t child = fork();
     ASSERT_GE(child, 0);
@@ -203,10 +203,10 @@ TEST(Meeting, EndsForAllWhereOneDies) {
     std::atomic<int> first{0}, second{0};
     in_threads(2, [&](int i) {
       Meeting meeting(rules(job, i, 3, seconds(60)));
-      int own = i, told[3];
-      if (!meeting.begin() || !meeting.exchange(&own, told, sizeof(own))) return;
+      int own = i, all[3];
+      if (!meeting.begin() || !meeting.exchange(&own, all, sizeof(own))) return;
       ++first;
-      second += meeting.exchange(&own, told, sizeof(own)) ? 1 : 0;
+      second += meeting.exchange(&own, all, sizeof(own)) ? 1 : 0;
     });
     int status = -1;
     waitpid(child, &status, 0);

@@ -31,7 +31,7 @@ constexpr int kMostReserved = 256;
 constexpr int64_t kRound = int64_t{1} << 20;
 constexpr int64_t kMostRound = int64_t{4} << 20;
 int64_t round_of(const Machine& host) noexcept {
-  return minds_distance(host) ? std::clamp(2 * host.l2_bytes, kRound, kMostRound) : kRound;
+  return depends_on_distance(host) ? std::clamp(2 * host.l2_bytes, kRound, kMostRound) : kRound;
 }
 
 // Pages before this offset are kept once they are allocated: half of an arena of the default size.
@@ -78,7 +78,7 @@ void sweep() noexcept {
     if (done == 0) {
       g_reserved[kept++] = g_reserved[i];
     } else if (done != kDone) {
-      hear(region->token.id, said_by(done));
+      record_reported(region->token.id, distance_in(done));
     }
   }
   g_count = kept;
@@ -199,7 +199,7 @@ bool make_arena(int64_t bytes) noexcept {
   // With pages larger than 4 KiB this mapping fails. Then the word differs from g_settled_word for
   // ever, so receives always ask for a status.
   if (mmap(&g_token_page, sizeof(g_token_page), PROT_READ, MAP_SHARED | MAP_FIXED, descriptor,
-           kSeatBytes) == MAP_FAILED) {
+           kVotePageBytes) == MAP_FAILED) {
     g_token_page.word.store(1, std::memory_order_relaxed);
   } else {
     g_shows_page = true;

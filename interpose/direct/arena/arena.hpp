@@ -27,27 +27,27 @@ bool make_arena(int64_t bytes) noexcept;
 // do the same and each maps all of them. Limits: RLIMIT_FSIZE, as making a larger file raises a
 // signal (memory files, too), and a share of the address space (interpose/memory/limits.hpp).
 int64_t most_arena_bytes(int64_t wanted, int ranks) noexcept;
-// Its first byte. A page of seats (rooms/seat.hpp) comes first, then a page with TokenPage, then
-// the regions.
+// Its first byte. A page of vote slots (rooms/vote_slot.hpp) comes first, then a page with
+// TokenPage, then the regions.
 std::byte* own_arena() noexcept;
 int64_t arena_bytes() noexcept;
-inline constexpr int64_t kSeatBytes = int64_t{4} << 10;
-inline constexpr int64_t kFrontBytes = 2 * kSeatBytes;
+inline constexpr int64_t kVotePageBytes = int64_t{4} << 10;
+inline constexpr int64_t kFrontBytes = 2 * kVotePageBytes;
 
 // Before a token is sent, the sender counts it in its own arena and then writes a new value into
 // `word` of the receiver's arena. So a receiver that has got a token finds another word than
 // before, and can later compare counts to see whether all tokens have arrived (settle_tokens(),
 // peers.hpp).
-inline constexpr size_t kMostTold = 504;  // peers that are counted
-struct alignas(kSeatBytes) TokenPage {
+inline constexpr size_t kMostCountedPeers = 504;  // peers that are counted
+struct alignas(kVotePageBytes) TokenPage {
   std::atomic<uint64_t> word;        // written by the rank that sent the last token here
   Secret owner;                      // identifies the arena's owner to others
   std::atomic<uint32_t> left_rooms;  // not 0: this rank votes no in every room
-  alignas(kLine) std::atomic<uint64_t> sent[kMostTold];  // tokens from here to each peer
+  alignas(kLine) std::atomic<uint64_t> sent[kMostCountedPeers];  // tokens from here to each peer
 };
-static_assert(sizeof(TokenPage) == kSeatBytes);
+static_assert(sizeof(TokenPage) == kVotePageBytes);
 inline TokenPage& token_page(std::byte* arena) noexcept {
-  return *reinterpret_cast<TokenPage*>(arena + kSeatBytes);
+  return *reinterpret_cast<TokenPage*>(arena + kVotePageBytes);
 }
 // This process's TokenPage, mapped read-only at a fixed address, so that no pointer is loaded.
 LACUNA_HIDDEN extern TokenPage g_token_page;
@@ -55,7 +55,7 @@ LACUNA_HIDDEN extern TokenPage g_token_page;
 bool shows_token_page() noexcept;
 // The word as it was when all tokens sent here so far had arrived.
 LACUNA_HIDDEN extern uint64_t g_settled_word;
-// Whether a token may have come that has not been landed. Only for programs of one thread.
+// Whether a token may have come that has not been received. Only for programs of one thread.
 inline bool may_have_tokens() noexcept {
   return g_token_page.word.load(std::memory_order_acquire) != g_settled_word;
 }

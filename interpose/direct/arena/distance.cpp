@@ -11,15 +11,15 @@ namespace {
 
 // A load that takes longer is far; includes reading the clock. Between close cores it takes 20 to
 // 85 ns, between far cores 130 to 295 ns (docs/experiments/2026-11-26-direct-path-choices.md).
-constexpr std::chrono::nanoseconds kFarLook{100};
+constexpr std::chrono::nanoseconds kFarLoad{100};
 constexpr uint32_t kTimesForALook = 16;
 constexpr uint32_t kTimesIfUnsettled = 4;
 
 // By peer index; of peers beyond kMostKnown the distance stays unknown. With threads a measurement
 // may be lost.
 struct Known {
-  std::atomic<uint32_t> looks{Looks().bits()};
-  std::atomic<Distance> said{Distance::kUnknown};
+  std::atomic<uint32_t> distance_samples{DistanceSamples().bits()};
+  std::atomic<Distance> reported{Distance::kUnknown};
 };
 constexpr uint32_t kMostKnown = 504;
 constinit Known g_known[kMostKnown] = {};
@@ -57,53 +57,53 @@ void enter_page(const uint64_t* word) noexcept {
   __atomic_load_n(reinterpret_cast<const uint64_t*>(other), __ATOMIC_ACQUIRE);
 }
 
-LookClock::duration time_token(const Region& region) noexcept {
+DistanceClock::duration time_token(const Region& region) noexcept {
   enter_page(&region.token.id);
-  const auto begin = LookClock::now();
+  const auto begin = DistanceClock::now();
   const uint64_t id = __atomic_load_n(&region.token.id, __ATOMIC_ACQUIRE);
   asm volatile("" : : "r"(id) : "memory");
-  return LookClock::now() - begin;
+  return DistanceClock::now() - begin;
 }
 
-Looks looks_at(uint32_t peer) noexcept {
-  return Looks(g_known[peer].looks.load(std::memory_order_relaxed));
+DistanceSamples samples_of(uint32_t peer) noexcept {
+  return DistanceSamples(g_known[peer].distance_samples.load(std::memory_order_relaxed));
 }
 
 }  // namespace
 
-bool is_look_due(uint32_t peer, uint32_t times) noexcept {
+bool is_sample_due(uint32_t peer, uint32_t times) noexcept {
   if (times % kTimesIfUnsettled != 0 || peer >= kMostKnown) return false;
-  return times % kTimesForALook == 0 || !looks_at(peer).are_settled();
+  return times % kTimesForALook == 0 || !samples_of(peer).are_settled();
 }
 
-void see(uint32_t peer, LookClock::duration took) noexcept {
+void record_sample(uint32_t peer, DistanceClock::duration took) noexcept {
   if (peer >= kMostKnown) return;
-  g_known[peer].looks.store(looks_at(peer).after(took >= kFarLook).bits(),
-                            std::memory_order_relaxed);
+  g_known[peer].distance_samples.store(samples_of(peer).after(took >= kFarLoad).bits(),
+                                       std::memory_order_relaxed);
 }
 
-Distance look_along(const Region& region, uint32_t sender) noexcept {
+Distance sample_distance(const Region& region, uint32_t sender) noexcept {
   const uint32_t landings = g_landings.load(std::memory_order_relaxed) + 1;
   g_landings.store(landings, std::memory_order_relaxed);
-  if (!is_look_due(sender, landings)) return Distance::kUnknown;
-  see(sender, time_token(region));
-  return looks_at(sender).distance();
+  if (!is_sample_due(sender, landings)) return Distance::kUnknown;
+  record_sample(sender, time_token(region));
+  return samples_of(sender).distance();
 }
 
 Distance distance_from(uint32_t peer, uint64_t token) noexcept {
   if (wish() != Wish::kMeasured) return wished(wish(), token);
-  return peer < kMostKnown ? looks_at(peer).distance() : Distance::kUnknown;
+  return peer < kMostKnown ? samples_of(peer).distance() : Distance::kUnknown;
 }
 
-void hear(uint64_t token, Distance distance) noexcept {
+void record_reported(uint64_t token, Distance distance) noexcept {
   const uint64_t receiver = token >> kReceiverShift;
-  if (receiver < kMostKnown) g_known[receiver].said.store(distance, std::memory_order_relaxed);
+  if (receiver < kMostKnown) g_known[receiver].reported.store(distance, std::memory_order_relaxed);
 }
 
 Distance distance_to(uint64_t token) noexcept {
   if (wish() != Wish::kMeasured) return wished(wish(), token);
   const uint64_t receiver = token >> kReceiverShift;
-  return receiver < kMostKnown ? g_known[receiver].said.load(std::memory_order_relaxed)
+  return receiver < kMostKnown ? g_known[receiver].reported.load(std::memory_order_relaxed)
                                : Distance::kUnknown;
 }
 

@@ -21,26 +21,26 @@ enum class Distance : uint8_t { kUnknown, kClose, kFar };
 
 // A region's `done`: kDone, plus the distance if the receiver reports one.
 inline constexpr uint32_t kDone = 1;
-constexpr uint32_t done_from(Distance distance) noexcept {
+constexpr uint32_t done_with(Distance distance) noexcept {
   return kDone + static_cast<uint32_t>(distance);
 }
 // kUnknown: the mark carries no distance.
-constexpr Distance said_by(uint32_t done) noexcept {
-  return done == done_from(Distance::kClose) ? Distance::kClose
-         : done == done_from(Distance::kFar) ? Distance::kFar
+constexpr Distance distance_in(uint32_t done) noexcept {
+  return done == done_with(Distance::kClose) ? Distance::kClose
+         : done == done_with(Distance::kFar) ? Distance::kFar
                                              : Distance::kUnknown;
 }
 
-// The last eight measurements ("looks"). One alone is not reliable: the core may be preempted
+// The last eight measurements. One alone is not reliable: the core may be preempted
 // during it, and the line may be in the cache already.
-class Looks {
+class DistanceSamples {
  public:
-  constexpr Looks() noexcept = default;
-  constexpr explicit Looks(uint32_t bits) noexcept : bits_(bits) {}
+  constexpr DistanceSamples() noexcept = default;
+  constexpr explicit DistanceSamples(uint32_t bits) noexcept : bits_(bits) {}
   constexpr uint32_t bits() const noexcept { return bits_; }
-  constexpr Looks after(bool is_far) const noexcept {
+  constexpr DistanceSamples after(bool is_far) const noexcept {
     const uint32_t longer = bits_ << 1 | (is_far ? 1 : 0);
-    return Looks((bits_ & kAll) != 0 ? (longer & (kAll - 1)) | kAll : longer);
+    return DistanceSamples((bits_ & kAll) != 0 ? (longer & (kAll - 1)) | kAll : longer);
   }
   // All eight agree, so that measuring less often is enough.
   constexpr bool are_settled() const noexcept {
@@ -58,34 +58,36 @@ class Looks {
   constexpr int far() const noexcept { return std::popcount(bits_ & (kAll - 1)); }
 
   static constexpr uint32_t kAll = 1U << 8;  // set once there are eight
-  uint32_t bits_ = 1;  // a marker bit, then 1 for each far look, newest lowest
+  uint32_t bits_ = 1;  // a marker bit, then 1 for each measurement of a far core, newest lowest
 };
 
 // Whether the distance matters: on CPUs whose C library memcpy writes whole lines without reading
 // them first (string instructions). Only there was it measured.
-inline bool minds_distance(const Machine& machine) noexcept {
+inline bool depends_on_distance(const Machine& machine) noexcept {
   return machine.memcpy_writes_whole_lines;
 }
-inline bool minds_distance(const Plan& plan) noexcept { return minds_distance(plan.machine()); }
+inline bool depends_on_distance(const Plan& plan) noexcept {
+  return depends_on_distance(plan.machine());
+}
 
 // Whether to measure this time. `times`: messages received from any sender, or votes, so far. Every
 // 16th; every 4th while the last results differ. Reading the clock takes time.
-bool is_look_due(uint32_t peer, uint32_t times) noexcept;
+bool is_sample_due(uint32_t peer, uint32_t times) noexcept;
 
-using LookClock = std::chrono::steady_clock;
+using DistanceClock = std::chrono::steady_clock;
 // Records a measurement: the time of the load that found a word that `peer` had just written.
-void see(uint32_t peer, LookClock::duration took) noexcept;
+void record_sample(uint32_t peer, DistanceClock::duration took) noexcept;
 
 // Called by a receiver before it touches anything else of the region of a token: measures now and
 // then. Returns the distance to report to the sender; kUnknown: nothing new.
-Distance look_along(const Region& region, uint32_t sender) noexcept;
-// The distance as this process has measured it. `token`: the id of a token, or a turn; used only if
-// LACUNA_DISTANCE is "turns".
+Distance sample_distance(const Region& region, uint32_t sender) noexcept;
+// The distance as this process has measured it. `token`: the id of a token, or the number of a
+// call; used only if LACUNA_DISTANCE is "turns".
 Distance distance_from(uint32_t peer, uint64_t token) noexcept;
 
 // For a sender: records the distance that the receiver of a token has reported, and returns the
 // last one reported.
-void hear(uint64_t token, Distance distance) noexcept;
+void record_reported(uint64_t token, Distance distance) noexcept;
 Distance distance_to(uint64_t token) noexcept;
 
 }  // namespace lacuna::direct

@@ -10,12 +10,12 @@ namespace lacuna::direct {
 namespace {
 
 // f: a far measurement; c: a close one.
-Looks looks(std::string_view text) {
-  Looks all;
-  for (const char look : text) all = Looks(all.after(look == 'f').bits());
+DistanceSamples distance_samples(std::string_view text) {
+  DistanceSamples all;
+  for (const char look : text) all = DistanceSamples(all.after(look == 'f').bits());
   return all;
 }
-Distance after(std::string_view text) { return looks(text).distance(); }
+Distance after(std::string_view text) { return distance_samples(text).distance(); }
 
 TEST(Distance, IsUnknownBeforeEightLooks) {
   EXPECT_EQ(after(""), Distance::kUnknown);
@@ -40,40 +40,40 @@ TEST(Distance, ForgetsOlderLooks) {
 }
 
 TEST(Distance, IsSettledWhereEightLooksAreAlike) {
-  EXPECT_FALSE(looks("").are_settled());
-  EXPECT_FALSE(looks("ccccccc").are_settled());
-  EXPECT_TRUE(looks("cccccccc").are_settled());
-  EXPECT_TRUE(looks("ffffffff").are_settled());
-  EXPECT_FALSE(looks("cccccccccccf").are_settled());
-  EXPECT_FALSE(looks("ffffffffcffff").are_settled());
-  EXPECT_TRUE(looks("fcffffffff").are_settled());
+  EXPECT_FALSE(distance_samples("").are_settled());
+  EXPECT_FALSE(distance_samples("ccccccc").are_settled());
+  EXPECT_TRUE(distance_samples("cccccccc").are_settled());
+  EXPECT_TRUE(distance_samples("ffffffff").are_settled());
+  EXPECT_FALSE(distance_samples("cccccccccccf").are_settled());
+  EXPECT_FALSE(distance_samples("ffffffffcffff").are_settled());
+  EXPECT_TRUE(distance_samples("fcffffffff").are_settled());
 }
 
 TEST(Distance, LooksMoreOftenUntilItIsSettled) {
   constexpr uint32_t kPeer = 7;
-  constexpr LookClock::duration kShort{0};
+  constexpr DistanceClock::duration kShort{0};
   constexpr std::chrono::milliseconds kLong{1};
   const auto due = [](uint32_t times) {
     int count = 0;
-    for (uint32_t i = 1; i <= times; ++i) count += is_look_due(kPeer, i) ? 1 : 0;
+    for (uint32_t i = 1; i <= times; ++i) count += is_sample_due(kPeer, i) ? 1 : 0;
     return count;
   };
   EXPECT_EQ(due(64), 16);
-  for (int i = 0; i < 8; ++i) see(kPeer, kShort);
+  for (int i = 0; i < 8; ++i) record_sample(kPeer, kShort);
   EXPECT_EQ(due(64), 4);
-  see(kPeer, kLong);
+  record_sample(kPeer, kLong);
   EXPECT_EQ(due(64), 16);
-  for (int i = 0; i < 8; ++i) see(kPeer, kLong);
+  for (int i = 0; i < 8; ++i) record_sample(kPeer, kLong);
   EXPECT_EQ(due(64), 4);
   EXPECT_EQ(distance_from(kPeer, 0), Distance::kFar);
 }
 
 TEST(Distance, IsSaidWithTheMark) {
   for (const Distance distance : {Distance::kUnknown, Distance::kClose, Distance::kFar}) {
-    EXPECT_NE(done_from(distance), 0U);
-    EXPECT_EQ(said_by(done_from(distance)), distance);
+    EXPECT_NE(done_with(distance), 0U);
+    EXPECT_EQ(distance_in(done_with(distance)), distance);
   }
-  EXPECT_EQ(said_by(kDone), Distance::kUnknown);
+  EXPECT_EQ(distance_in(kDone), Distance::kUnknown);
 }
 
 }  // namespace

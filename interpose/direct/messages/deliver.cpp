@@ -15,18 +15,19 @@ namespace lacuna {
 
 // The library would report a too long message on lacuna's private communicator, so it gets a buffer
 // for a whole token; deliver() raises the error.
-void Incoming::lead(const direct::Detour& detour) noexcept {
-  led = detour.taken();
-  source = detour.source();
-  tag = detour.tag();
-  if (!detour.is_own() || (bytes < 0 && !direct::measure(this)) || bytes >= direct::kTokenBytes)
+void Incoming::redirect(const direct::HeldReceive& held_receive) noexcept {
+  redirected = held_receive.redirected();
+  source = held_receive.source();
+  tag = held_receive.tag();
+  if (!held_receive.is_own() || (bytes < 0 && !direct::measure(this)) ||
+      bytes >= direct::kTokenBytes)
     return;
   whole = borrow_staging(direct::kTokenBytes, false);
 }
 
-void* Incoming::place() const noexcept { return whole ? whole.data() : data; }
+void* Incoming::library_buffer() const noexcept { return whole ? whole.data() : data; }
 
-Wire Incoming::form() const noexcept {
+Wire Incoming::library_type() const noexcept {
   return whole ? Wire{runtime().packed, direct::kTokenBytes} : wire;
 }
 
@@ -40,19 +41,20 @@ namespace {
 
 int bring(Incoming& incoming, MPI_Status* status) noexcept {
   int code = MPI_SUCCESS;
-  if (incoming.led) {
+  if (incoming.redirected) {
     status->MPI_SOURCE = incoming.source;
     status->MPI_TAG = incoming.tag;
   }
-  if (incoming.landed >= 0) {
-    direct::set_bytes(status, incoming.landed);
+  if (incoming.payload_bytes >= 0) {
+    direct::set_bytes(status, incoming.payload_bytes);
     return incoming.failed;
   }
   if (incoming.whole) {
     direct::Token token;
-    if (direct::read_token(incoming, &token) && direct::land(token, incoming, status, &code))
+    if (direct::read_token(incoming, &token) &&
+        direct::move_payload(token, incoming, status, &code))
       return code;
-    direct::cut_whole(incoming, status);
+    direct::deliver_truncated(incoming, status);
     return MPI_ERR_TRUNCATE;
   }
   const Next& next = next_functions();
@@ -73,11 +75,11 @@ int bring(Incoming& incoming, MPI_Status* status) noexcept {
     direct::Token token;
     if (direct::read_token(incoming, &token)) {
       const Stopwatch watch(incoming.account, Way::kUnpack);
-      if (direct::land(token, incoming, status, &code)) return code;
+      if (direct::move_payload(token, incoming, status, &code)) return code;
     }
   }
   if (staged && incoming.by_library) {
-    return direct::hand_over(incoming.staging.data(), received, incoming);
+    return direct::unpack_by_library(incoming.staging.data(), received, incoming);
   }
   if (staged) {
     unpack_for(incoming.account, *incoming.plan, incoming.staging.data(), received, incoming.count,
@@ -90,14 +92,14 @@ int bring(Incoming& incoming, MPI_Status* status) noexcept {
 
 int deliver(Incoming& incoming, MPI_Status* status) noexcept {
   const int error_class = incoming.failed = bring(incoming, status);
-  incoming.untold.tell(incoming.landed >= 0);
+  incoming.deferred_log.log(incoming.payload_bytes >= 0);
   return error_class;
 }
 
 int OwnStatus::finish(Incoming& incoming, int code) {
   if (!is_written()) return code;
   const int error_class = code == MPI_SUCCESS ? deliver(incoming, &own_) : MPI_SUCCESS;
-  tell();
+  copy_to_caller();
   return error_class == MPI_SUCCESS ? code : raise_error(incoming.comm, error_class);
 }
 

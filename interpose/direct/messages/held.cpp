@@ -18,17 +18,18 @@ size_t HeldMessages::bucket_of(MPI_Comm comm, int source) noexcept {
 
 Held* HeldMessages::find(int source, int tag, MPI_Comm comm) const noexcept {
   const auto fits = [&](const Held& held) { return matches(held, source, tag, comm); };
-  return source == MPI_ANY_SOURCE ? all_.find(fits) : alike_[bucket_of(comm, source)].find(fits);
+  return source == MPI_ANY_SOURCE ? all_.find(fits)
+                                  : by_sender_[bucket_of(comm, source)].find(fits);
 }
 
 void HeldMessages::add(Held* held) noexcept {
   all_.append(held);
-  alike_[bucket_of(held->comm, held->status.MPI_SOURCE)].append(held);
+  by_sender_[bucket_of(held->comm, held->status.MPI_SOURCE)].append(held);
 }
 
 void HeldMessages::remove(Held* held) noexcept {
   all_.remove(held);
-  alike_[bucket_of(held->comm, held->status.MPI_SOURCE)].remove(held);
+  by_sender_[bucket_of(held->comm, held->status.MPI_SOURCE)].remove(held);
 }
 
 }  // namespace lacuna::direct

@@ -23,7 +23,7 @@ struct Held {
   ~Held() { explicit_bzero(&bytes, sizeof(bytes)); }
 
   MPI_Comm comm{};
-  uint64_t life = 0;      // life_of(comm) when it was held
+  uint64_t serial = 0;    // serial_of(comm) when it was held
   MPI_Status status{};    // what a probe reports of it
   bool received = false;  // into `bytes`, as it may be a token
   Token bytes{};
@@ -33,8 +33,8 @@ struct Held {
   // Links of two lists (HeldList).
   Held* next = nullptr;
   Held** link = nullptr;
-  Held* next_alike = nullptr;
-  Held** link_alike = nullptr;
+  Held* next_of_sender = nullptr;
+  Held** link_of_sender = nullptr;
 };
 
 bool matches(const Held& held, int source, int tag, MPI_Comm comm) noexcept;
@@ -75,12 +75,12 @@ class HeldMessages {
   void remove(Held* held) noexcept;
 
  private:
-  using Alike = HeldList<&Held::next_alike, &Held::link_alike>;
+  using SameSender = HeldList<&Held::next_of_sender, &Held::link_of_sender>;
   static size_t bucket_of(MPI_Comm comm, int source) noexcept;
 
   static constexpr size_t kBuckets = 256;
   HeldList<&Held::next, &Held::link> all_;
-  Alike alike_[kBuckets];  // by communicator and source
+  SameSender by_sender_[kBuckets];  // by communicator and source
 };
 
 }  // namespace lacuna::direct

@@ -31,12 +31,12 @@ struct Watch {
 // may free the type in the meantime.
 struct Incoming {
   // The library has received it as without lacuna, and it has not brought a token.
-  bool is_only_watched() const noexcept { return watched && landed < 0; }
+  bool is_only_watched() const noexcept { return watched && payload_bytes < 0; }
   // Prepares to receive a message that was held for a probe.
-  void lead(const direct::Detour& detour) noexcept;
+  void redirect(const direct::HeldReceive& held_receive) noexcept;
   // The buffer, count and type for the library's receive.
-  void* place() const noexcept;
-  Wire form() const noexcept;
+  void* library_buffer() const noexcept;
+  Wire library_type() const noexcept;
   // Lets the library receive into the program's buffer.
   void receive_in_place(MPI_Datatype datatype) noexcept;
 
@@ -48,20 +48,20 @@ struct Incoming {
   PlanPtr plan;   // null: contiguous, unless `by_library`
   void* buf = nullptr;
   MPI_Count count = 0;
-  int64_t bytes = 0;     // size of the buffer; -1: not asked for yet (predefined types)
-  int64_t lb = 0;        // contiguous: offset of the first byte
-  bool watched = false;  // received as without lacuna, unless it brings a token
-  bool led = false;      // by a Detour (probe.hpp): the status gets this source and tag
+  int64_t bytes = 0;        // size of the buffer; -1: not asked for yet (predefined types)
+  int64_t lb = 0;           // contiguous: offset of the first byte
+  bool watched = false;     // received as without lacuna, unless it brings a token
+  bool redirected = false;  // by a HeldReceive (probe.hpp): the status gets this source and tag
   int source = 0;
   int tag = 0;
-  int64_t landed = -1;       // size of a payload that was fetched, for the status; -1: none
-  int failed = MPI_SUCCESS;  // error class of deliver(), for later calls that report it
-  bool by_content = false;   // the status will not say how much has come (MPI_Isendrecv)
-  bool by_library = false;   // only the library can write to the buffer (a device, an unknown type)
-  bool matched = false;      // received by MPI_Mrecv or MPI_Imrecv: the communicator is unknown
-  MPI_Comm comm;             // errors are raised on it
+  int64_t payload_bytes = -1;  // size of a payload that was fetched, for the status; -1: none
+  int failed = MPI_SUCCESS;    // error class of deliver(), for later calls that report it
+  bool by_content = false;     // the status will not say how much has come (MPI_Isendrecv)
+  bool by_library = false;  // only the library can write to the buffer (a device, an unknown type)
+  bool matched = false;     // received by MPI_Mrecv or MPI_Imrecv: the communicator is unknown
+  MPI_Comm comm;            // errors are raised on it
   Account account;
-  Untold untold;
+  DeferredLog deferred_log;
 };
 
 // The status of a blocking receive. The library writes to lacuna's own, so that lacuna can tell
@@ -79,7 +79,7 @@ class OwnStatus {
   // returns.
   int finish(Incoming& incoming, int code);
   // Copies the status to the caller's, where nothing is left to deliver.
-  void tell() const noexcept {
+  void copy_to_caller() const noexcept {
     if (callers_ != MPI_STATUS_IGNORE) *callers_ = own_;
   }
 

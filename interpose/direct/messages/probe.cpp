@@ -27,7 +27,7 @@ namespace {
 
 constinit std::mutex g_mutex;  // guards g_held and g_given_out
 // Exclusive: to take messages out of the library's queue. Shared: to look at the held messages and
-// then call the library (class Posting).
+// then call the library (class PostingLock).
 constinit SharedLock g_taking;
 constinit HeldMessages g_held;
 constinit HeldList<&Held::next, &Held::link>
@@ -87,8 +87,8 @@ bool may_be_token(MPI_Comm comm, const MPI_Status& found) noexcept {
 // token.
 void keep(MPI_Comm comm, Held* held) noexcept {
   held->comm = comm;
-  static_cast<void>(peer_of(comm, 0));  // so that life_of() knows the communicator
-  held->life = life_of(comm);
+  static_cast<void>(peer_of(comm, 0));  // so that serial_of() knows the communicator
+  held->serial = serial_of(comm);
   if (!may_be_token(comm, held->status)) return;
   MPI_Status received;
   next_functions().MPI_Mrecv(&held->bytes, static_cast<int>(kTokenBytes), runtime().packed,
@@ -101,7 +101,7 @@ thread_local bool t_holds_taking = false;  // this thread holds g_taking
 
 bool must_lock() noexcept { return g_gate.threads && receives_direct() && !t_holds_taking; }
 
-// Takes g_taking exclusively. In a callback perhaps not, as Posting.
+// Takes g_taking exclusively. In a callback perhaps not, as PostingLock.
 class TakingOut {
  public:
   TakingOut() noexcept {
@@ -183,9 +183,9 @@ bool is_tag(int tag) noexcept {
 }  // namespace
 
 bool can_match(int source, int tag, MPI_Comm comm) {
-  Group group;
+  CommInfo group;
   int code = MPI_SUCCESS;
-  return comm != MPI_COMM_NULL && is_tag(tag) && group_of(comm, &group, &code) &&
+  return comm != MPI_COMM_NULL && is_tag(tag) && comm_info_of(comm, &group, &code) &&
          (source == MPI_ANY_SOURCE || (source >= 0 && source < group.pairs));
 }
 
@@ -195,31 +195,31 @@ bool can_send(int dest, int tag, MPI_Comm comm) {
   return dest != MPI_ANY_SOURCE && tag != MPI_ANY_TAG && can_match(dest, tag, comm);
 }
 
-bool is_posting() noexcept { return t_holds_taking; }
+bool holds_posting_lock() noexcept { return t_holds_taking; }
 
-Posting::Posting(bool locks) noexcept {
+PostingLock::PostingLock(bool locks) noexcept {
   if (!locks) return;
   std::shared_lock lock(g_taking, std::defer_lock);
   locked_ = t_holds_taking = lock_outside_callbacks(&lock);
   lock.release();
 }
 
-Posting::Posting() noexcept : Posting(must_lock()) {}
+PostingLock::PostingLock() noexcept : PostingLock(must_lock()) {}
 
-Posting::Posting(int source, int tag, MPI_Comm comm)
-    : Posting(must_lock() && can_match(source, tag, comm)) {}
+PostingLock::PostingLock(int source, int tag, MPI_Comm comm)
+    : PostingLock(must_lock() && can_match(source, tag, comm)) {}
 
-Posting::~Posting() {
+PostingLock::~PostingLock() {
   if (!locked_) return;
   t_holds_taking = false;
   g_taking.unlock_shared();
 }
 
-void Detour::start(int* source, int* tag, MPI_Comm* comm) noexcept {
+void HeldReceive::start(int* source, int* tag, MPI_Comm* comm) noexcept {
   if (!any_held()) return;
   held_ = claim(*source, *tag, *comm);
   if (held_ == nullptr) return;
-  taken_ = true;
+  redirected_ = true;
   source_ = held_->status.MPI_SOURCE;
   tag_ = held_->status.MPI_TAG;
   is_own_ = held_->received;
@@ -233,25 +233,25 @@ void Detour::start(int* source, int* tag, MPI_Comm* comm) noexcept {
   *comm = runtime().probe_comm;
 }
 
-void Detour::start(const MPI_Message& message) noexcept {
+void HeldReceive::start(const MPI_Message& message) noexcept {
   if (!any_held()) return;
   const std::lock_guard<std::mutex> lock(g_mutex);
   held_ = g_given_out.find([&](const Held& held) { return held.message == message; });
   if (held_ == nullptr) return;
   g_given_out.remove(held_);
   count_held_back(-1);
-  taken_ = true;
+  redirected_ = true;
   is_own_ = true;
   source_ = held_->status.MPI_SOURCE;
   tag_ = held_->status.MPI_TAG;
 }
 
-MPI_Comm Detour::comm() const noexcept {
-  const bool lives = held_->life != 0 && life_of(held_->comm) == held_->life;
+MPI_Comm HeldReceive::comm() const noexcept {
+  const bool lives = held_->serial != 0 && serial_of(held_->comm) == held_->serial;
   return lives ? held_->comm : runtime().comm_world;
 }
 
-void Detour::finish() noexcept {
+void HeldReceive::finish() noexcept {
   if (held_ == nullptr) return;
   if (held_->received) next_functions().MPI_Wait(&held_->sent, MPI_STATUS_IGNORE);
   g_reserve.drop(held_);
@@ -279,31 +279,31 @@ Answer give_out(Held* held, int* flag, MPI_Message* message, MPI_Status* status)
     direct::g_reserve.drop(held);
     return watched(MPI_SUCCESS);
   }
-  if (!direct::as_message(held)) return taken(MPI_ERR_OTHER);
+  if (!direct::as_message(held)) return handled(MPI_ERR_OTHER);
   *message = held->message;
   direct::give(held);
-  return taken(MPI_SUCCESS);
+  return handled(MPI_SUCCESS);
 }
 
 }  // namespace
 
 // MPI_Probe: `flag` is null.
-Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+Answer handle_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   if (source == MPI_PROC_NULL) return kDeclined;
   const Next& next = next_functions();
   for (;;) {
     MPI_Status own = unwritten_status();
     int found = flag != nullptr ? *flag : 1;
     {
-      // Between the look and the library's probe no other thread may take messages out.
-      const direct::Posting looking(source, tag, comm);
+      // Between the search and the library's probe no other thread may take messages out.
+      const direct::PostingLock looking(source, tag, comm);
       if (direct::any_held() && direct::look_up(source, tag, comm, status)) {
         if (flag != nullptr) *flag = 1;
-        return taken(MPI_SUCCESS);
+        return handled(MPI_SUCCESS);
       }
       const int code = may_wait_inside(flag) ? next.MPI_Probe(source, tag, comm, &own)
                                              : next.MPI_Iprobe(source, tag, comm, &found, &own);
-      if (code != MPI_SUCCESS) return taken(code);
+      if (code != MPI_SUCCESS) return handled(code);
     }
     finish_freed_requests();
     if (found == 0 && flag == nullptr) {
@@ -317,21 +317,21 @@ Answer take_probe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* sta
 }
 
 // MPI_Mprobe: `flag` is null. Nothing is held: the program gets the message.
-Answer take_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
-                   MPI_Status* status) {
+Answer handle_mprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+                     MPI_Status* status) {
   if (source == MPI_PROC_NULL || message == nullptr) return kDeclined;
   const Next& next = next_functions();
   for (;;) {
     MPI_Status own = unwritten_status();
     int found = flag != nullptr ? *flag : 1;
     {
-      const direct::Posting looking(source, tag, comm);
+      const direct::PostingLock looking(source, tag, comm);
       if (Held* held = direct::any_held() ? direct::claim(source, tag, comm) : nullptr)
         return give_out(held, flag, message, status);
       const int code = may_wait_inside(flag)
                            ? next.MPI_Mprobe(source, tag, comm, message, &own)
                            : next.MPI_Improbe(source, tag, comm, &found, message, &own);
-      if (code != MPI_SUCCESS) return taken(code);
+      if (code != MPI_SUCCESS) return handled(code);
     }
     finish_freed_requests();
     if (found == 0 && flag == nullptr) {

@@ -35,27 +35,27 @@ bool is_tag_of_send(int tag) noexcept;
 // A callback of the library may call MPI while its own thread holds this lock, or while the thread
 // that holds it waits for the callback (library/locks.hpp). It then goes on without the lock, and
 // may miss a message that another thread takes out at that moment.
-class Posting {
+class PostingLock {
  public:
-  Posting() noexcept;
+  PostingLock() noexcept;
   // Takes no lock if these arguments are invalid.
-  Posting(int source, int tag, MPI_Comm comm);
-  ~Posting();
-  Posting(const Posting&) = delete;
-  Posting& operator=(const Posting&) = delete;
+  PostingLock(int source, int tag, MPI_Comm comm);
+  ~PostingLock();
+  PostingLock(const PostingLock&) = delete;
+  PostingLock& operator=(const PostingLock&) = delete;
 
  private:
-  explicit Posting(bool locks) noexcept;
+  explicit PostingLock(bool locks) noexcept;
 
   bool locked_ = false;
 };
 // Whether this thread holds that lock.
-bool is_posting() noexcept;
+bool holds_posting_lock() noexcept;
 
 // A receive that is redirected to a held message. Between start() and finish() the library's call
 // is made with the changed arguments, or for message(). Its status is then corrected to source()
 // and tag().
-class Detour {
+class HeldReceive {
  public:
   // Changes the arguments if they match a held message.
   void start(int* source, int* tag, MPI_Comm* comm) noexcept;
@@ -64,7 +64,7 @@ class Detour {
   // Call after the receive has been posted to the library.
   void finish() noexcept;
 
-  bool taken() const noexcept { return taken_; }
+  bool redirected() const noexcept { return redirected_; }
   // Null: use an ordinary receive.
   MPI_Message* message() noexcept { return is_message_ ? &message_ : nullptr; }
   // The message is a token-sized one that this rank sends to itself.
@@ -75,7 +75,7 @@ class Detour {
   MPI_Comm comm() const noexcept;
 
  private:
-  bool taken_ = false;
+  bool redirected_ = false;
   bool is_message_ = false;
   bool is_own_ = false;
   int source_ = 0;

@@ -103,7 +103,7 @@ const void* first_byte(const Incoming& incoming) noexcept {
 
 // Not by a message to this rank itself: MPICH 4.0.2 does not receive more than 8 KiB into pair
 // types (policy.cpp).
-int hand_over(const std::byte* data, int64_t bytes, const Incoming& incoming) noexcept {
+int unpack_by_library(const std::byte* data, int64_t bytes, const Incoming& incoming) noexcept {
   MPI_Count lb = 0;
   MPI_Count extent = 0;
   if (next_functions().MPI_Type_get_extent_x(incoming.type.handle(), &lb, &extent) != MPI_SUCCESS)
@@ -164,7 +164,7 @@ bool read_by_library(const Incoming& incoming, Token* token) noexcept {
 
 }  // namespace
 
-bool begins_as_token(const std::byte* packed) noexcept {
+bool begins_with_secret(const std::byte* packed) noexcept {
   static_assert(offsetof(Token, secret) == 0);
   return std::memcmp(packed, &secret(), sizeof(Secret)) == 0;
 }
@@ -269,7 +269,7 @@ bool finds_token(Incoming& incoming) noexcept {
   return may_be_read(incoming) && read_token(incoming, &token) && is_outstanding(token);
 }
 
-bool can_land_alone(Incoming* incoming) noexcept {
+bool can_move_alone(Incoming* incoming) noexcept {
   if ((incoming->bytes < 0 && !measure(incoming)) || incoming->bytes == 0) return false;
   incoming->by_library = incoming->by_library || may_be_on_device(first_byte(*incoming));
   if (incoming->by_library) return false;
@@ -277,11 +277,11 @@ bool can_land_alone(Incoming* incoming) noexcept {
   return are_readable(*incoming, incoming->count, incoming->bytes);
 }
 
-bool land_alone(Incoming& incoming) noexcept {
+bool move_payload_alone(Incoming& incoming) noexcept {
   Token token;
   int code = MPI_SUCCESS;
   return incoming.bytes >= kTokenBytes && read_token(incoming, &token) &&
-         land(token, incoming, nullptr, &code);
+         move_payload(token, incoming, nullptr, &code);
 }
 
 void set_bytes(MPI_Status* status, int64_t bytes) noexcept {
@@ -292,18 +292,18 @@ namespace {
 
 // Sets the status for a payload of `bytes`.
 void set_landed(int64_t bytes, Incoming& incoming, MPI_Status* status) noexcept {
-  incoming.landed =
-      tells_all_of_truncated(runtime().flavour) ? bytes : std::min(bytes, incoming.bytes);
-  if (status != nullptr) set_bytes(status, incoming.landed);
+  incoming.payload_bytes =
+      counts_all_of_truncated(runtime().flavour) ? bytes : std::min(bytes, incoming.bytes);
+  if (status != nullptr) set_bytes(status, incoming.payload_bytes);
 }
 
 }  // namespace
 
-void cut_whole(Incoming& incoming, MPI_Status* status) noexcept {
+void deliver_truncated(Incoming& incoming, MPI_Status* status) noexcept {
   const std::byte* data = incoming.whole.data();
   const int64_t bytes = incoming.bytes;
   if (bytes > 0 && incoming.by_library) {
-    hand_over(data, bytes, incoming);
+    unpack_by_library(data, bytes, incoming);
   } else if (bytes > 0 && incoming.plan == nullptr) {
     std::memcpy(dense(incoming), data, static_cast<size_t>(bytes));
   } else if (bytes > 0) {
@@ -313,7 +313,7 @@ void cut_whole(Incoming& incoming, MPI_Status* status) noexcept {
   set_landed(kTokenBytes, incoming, status);
 }
 
-bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept {
+bool move_payload(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept {
   const Peer& peer = *peer_at(token.sender);
   Region* const region = region_of(token);
   if (region == nullptr) {  // the system refuses access: the payload is lost, and not the token
@@ -322,10 +322,10 @@ bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code)
     return true;
   }
   // First, as the measurement needs a line that this core has not read yet.
-  const Distance news = look_along(*region, token.sender);
+  const Distance news = sample_distance(*region, token.sender);
   if (!is_outstanding(*region, token)) return false;
   const std::byte* data = payload(region);
-  peer.landed.fetch_add(1, std::memory_order_relaxed);
+  peer.arrived.fetch_add(1, std::memory_order_relaxed);
   const bool is_entered = enter_region(peer.arena, token.offset, token.bytes) != nullptr;
   const int64_t bytes = std::min(token.bytes, incoming.bytes);
   set_landed(token.bytes, incoming, status);
@@ -339,7 +339,7 @@ bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code)
   } else if (incoming.by_library) {
     // `consumed` is never updated here, so the sender leaves the ring and overwrites nothing.
     ok = wait_for_more(*region, bytes - 1, &waiter) >= 0;
-    if (ok && hand_over(data, bytes, incoming) != MPI_SUCCESS) *code = MPI_ERR_OTHER;
+    if (ok && unpack_by_library(data, bytes, incoming) != MPI_SUCCESS) *code = MPI_ERR_OTHER;
   } else if (incoming.plan == nullptr) {
     ok = follow(region, bytes, 1, &waiter, [&](int64_t begin, int64_t end, int64_t before) {
       std::memcpy(dense(incoming) + begin, data + begin - before, static_cast<size_t>(end - begin));
@@ -348,10 +348,10 @@ bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code)
     const Plan& plan = *incoming.plan;
     const int64_t granule = slice_granule(plan, incoming.count, token.bytes / 8);
     std::byte* const mem = address(incoming.buf, 0);
-    const bool prefetches =
-        asks_ahead(plan, token.bytes) && distance_from(token.sender, token.id) == Distance::kFar;
+    const bool prefetches = should_prefetch(plan, token.bytes) &&
+                            distance_from(token.sender, token.id) == Distance::kFar;
     ok = follow(region, bytes, granule, &waiter, [&](int64_t begin, int64_t end, int64_t before) {
-      if (prefetches) ask_for(data + begin - before, end - begin);
+      if (prefetches) prefetch_lines(data + begin - before, end - begin);
       move_part<false>(plan, mem, incoming.count, begin, end,
                        const_cast<std::byte*>(data) + begin - before, bytes);
     });
@@ -359,7 +359,7 @@ bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code)
   // The sender is still packing what does not fit: free the region only afterwards, as another of
   // its threads may reserve it.
   if (bytes < token.bytes) wait_for_more(*region, token.bytes - 1, &waiter);
-  release(region, done_from(news));
+  release(region, done_with(news));
   if (!ok) *code = MPI_ERR_OTHER;
   return true;
 }

@@ -33,7 +33,7 @@ inline int64_t bytes_of(const MPI_Status& status) noexcept {
 bool measure(Incoming* incoming) noexcept;
 
 // Whether a status reports as many bytes as a token has.
-inline bool brings_token_bytes(const MPI_Status& status) noexcept {
+inline bool has_token_size(const MPI_Status& status) noexcept {
 #if defined(LACUNA_MPI_FAMILY_MPICH)
   // The lowest bit of the upper half says whether the request was cancelled.
   return status.count_lo == kTokenBytes &&
@@ -44,7 +44,7 @@ inline bool brings_token_bytes(const MPI_Status& status) noexcept {
 }
 
 // Whether `packed` begins with the secret, as all tokens do.
-bool begins_as_token(const std::byte* packed) noexcept;
+bool begins_with_secret(const std::byte* packed) noexcept;
 
 // Copies out what has come, which has the size of a token. Returns whether it is a valid token for
 // this process.
@@ -54,23 +54,23 @@ bool read_token(Incoming& incoming, Token* token) noexcept;
 // outstanding token.
 bool finds_token(Incoming& incoming) noexcept;
 
-// For freed receives that complete in MPI_Finalize (freed.hpp). can_land_alone(): whether the data
-// can be read and written without the library. land_alone(): if the receive has brought a token,
-// moves its payload.
-bool can_land_alone(Incoming* incoming) noexcept;
-bool land_alone(Incoming& incoming) noexcept;
+// For freed receives that complete in MPI_Finalize (freed.hpp). can_move_alone(): whether the data
+// can be read and written without the library. move_payload_alone(): if the receive has brought a
+// token, moves its payload.
+bool can_move_alone(Incoming* incoming) noexcept;
+bool move_payload_alone(Incoming& incoming) noexcept;
 
 // Moves the payload of a token into the receive's buffer, and sets the count of `status`, if not
 // null. `code`: MPI_SUCCESS, MPI_ERR_TRUNCATE, or MPI_ERR_OTHER if the sender has died. False: the
 // token is not outstanding but data, and nothing has been done.
-bool land(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept;
+bool move_payload(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept;
 
 // For a held message that is no token, and longer than the receive: delivers as much as fits.
-void cut_whole(Incoming& incoming, MPI_Status* status) noexcept;
+void deliver_truncated(Incoming& incoming, MPI_Status* status) noexcept;
 
 // Lets the library unpack the first `bytes` of a receive's data, where lacuna cannot write (a
 // device, an unknown type). Returns an error class.
-int hand_over(const std::byte* data, int64_t bytes, const Incoming& incoming) noexcept;
+int unpack_by_library(const std::byte* data, int64_t bytes, const Incoming& incoming) noexcept;
 
 // Lets the library pack the first `count` elements of a receive's buffer.
 bool pack_by_library(const Incoming& incoming, int64_t count, std::byte* packed) noexcept;

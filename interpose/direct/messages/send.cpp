@@ -53,7 +53,7 @@ constexpr int64_t kRoundsOfChoice = 64;
 // far cores, for large messages (where the ring tries it), and where the distance is unknown and
 // runs are short. Between close cores straight is as fast or faster.
 bool may_go_aside(const Plan& plan, bool is_large, Distance distance) noexcept {
-  if (!minds_distance(plan)) return false;
+  if (!depends_on_distance(plan)) return false;
   return is_large || distance == Distance::kFar ||
          (distance == Distance::kUnknown && plan.mean_run_bytes() < kLongRun);
 }
@@ -79,7 +79,7 @@ Packing packing_of(const Plan& plan, int64_t count, int64_t bytes, Distance dist
   const auto whole = [&](int64_t wanted) {
     return whole_granules(wanted, slice_granule(plan, count, wanted));
   };
-  const bool is_far = distance == Distance::kFar && minds_distance(plan);
+  const bool is_far = distance == Distance::kFar && depends_on_distance(plan);
   const Way copied = is_far ? Way::kStreamed : Way::kCopied;
   if (bytes >= kStagedTranspose && pattern_of(plan.root(count)) == Pattern::kTransposed) {
     const int64_t piece = whole(bytes >= kLargeTranspose ? kTransposePiece : piece_of(bytes));

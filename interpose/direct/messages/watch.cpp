@@ -42,13 +42,13 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   incoming->account = account_of(*record);
   int64_t room = 0;
   if (__builtin_mul_overflow(count, record->size_bytes, &room)) room = 0;
-  incoming->untold = Untold(*record, room);
+  incoming->deferred_log = DeferredLog(*record, room);
   const TypeRecord* packed = packed_receive(*record, count);
   if (packed != nullptr) {
     record = packed;
-  } else if (record->plan == nullptr && record->note == Note::kPredefined) {
+  } else if (record->plan == nullptr && record->outcome == Outcome::kPredefined) {
     return true;  // its size is asked for when a token has come
-  } else if (record->note == Note::kUndecoded || record->cuts_token) {
+  } else if (record->outcome == Outcome::kUndecoded || record->cuts_token) {
     return leave_to_library(false);
   }
   if (__builtin_mul_overflow(static_cast<int64_t>(count), record->size_bytes, &incoming->bytes))
@@ -64,7 +64,7 @@ bool watch_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source
                    Incoming* incoming) noexcept {
   if (source == MPI_PROC_NULL || !is_open(kDirectSwitch)) return false;
   incoming->comm = comm;
-  incoming->by_content = !tells_of_isendrecv(runtime().flavour);
+  incoming->by_content = !has_isendrecv_status(runtime().flavour);
   if (!make_watched(buf, count, datatype, false, incoming)) return false;
   if (incoming->by_content) incoming->receive_in_place(datatype);
   return true;

@@ -19,8 +19,8 @@ namespace lacuna::direct {
 struct Peer {
   OpenArena arena;
   int32_t pid = 0;
-  int32_t rank = 0;                         // in MPI_COMM_WORLD
-  mutable std::atomic<uint64_t> landed{0};  // its tokens that have arrived here
+  int32_t rank = 0;                          // in MPI_COMM_WORLD
+  mutable std::atomic<uint64_t> arrived{0};  // its tokens that have arrived here
 };
 
 // What a rank knows of its node once all have exchanged their cards (agreement/card.hpp).
@@ -44,7 +44,7 @@ void let_library_work() noexcept;
 // Counts a token that is about to be sent to this peer. Returns its id.
 uint64_t announce_token(const Peer& peer) noexcept;
 // Whether all tokens that this peer has sent here have arrived.
-bool has_landed_all(const Peer& peer) noexcept;
+bool all_tokens_arrived(const Peer& peer) noexcept;
 // Whether all tokens that were sent here have arrived. If so, receives need not look for tokens
 // until the next one is sent. Only for programs of one thread.
 bool settle_tokens() noexcept;

@@ -26,7 +26,7 @@ bool is_readable(const void* begin, int64_t bytes) noexcept {
 
 // An emulator may check the operation first, and never read. So this tests an address that no
 // process may read.
-bool tells_readable() noexcept {
+bool can_check_readable() noexcept {
   constexpr uintptr_t kLastMask = ~uintptr_t{7};
   static const bool tells = !is_readable(reinterpret_cast<const void*>(kLastMask), 1);
   return tells;

@@ -11,7 +11,7 @@ namespace lacuna::direct {
 // One system call for each page.
 bool is_readable(const void* begin, int64_t bytes) noexcept;
 // Whether is_readable() works on this system.
-bool tells_readable() noexcept;
+bool can_check_readable() noexcept;
 
 }  // namespace lacuna::direct
 

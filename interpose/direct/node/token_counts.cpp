@@ -25,7 +25,7 @@ void order_counts_and_words() noexcept {
 
 uint64_t announce_token(const Peer& peer) noexcept {
   const auto index = static_cast<uint64_t>(&peer - peers().data());
-  std::atomic<uint64_t>& sent = token_page(own_arena()).sent[index % kMostTold];
+  std::atomic<uint64_t>& sent = token_page(own_arena()).sent[index % kMostCountedPeers];
   uint64_t count = 0;
   if (g_gate.threads) {
     count = sent.fetch_add(1, std::memory_order_release) + 1;
@@ -39,13 +39,13 @@ uint64_t announce_token(const Peer& peer) noexcept {
   return index << kReceiverShift | count;
 }
 
-bool has_landed_all(const Peer& peer) noexcept {
+bool all_tokens_arrived(const Peer& peer) noexcept {
   const auto& sent = token_page(peer.arena.begin).sent[own_index()];
-  return sent.load(std::memory_order_acquire) == peer.landed.load(std::memory_order_relaxed);
+  return sent.load(std::memory_order_acquire) == peer.arrived.load(std::memory_order_relaxed);
 }
 
 bool may_settle() noexcept {
-  return shows_token_page() && peers().size() <= kMostTold && tells_readable();
+  return shows_token_page() && peers().size() <= kMostCountedPeers && can_check_readable();
 }
 
 // The word is read first. Each sender counts before it writes, so every count that precedes a write
@@ -55,7 +55,7 @@ bool settle_tokens() noexcept {
   const uint64_t word = g_token_page.word.load(std::memory_order_acquire);
   order_counts_and_words();
   for (const Peer& peer : peers()) {
-    if (peer.arena.begin != nullptr && !has_landed_all(peer)) return false;
+    if (peer.arena.begin != nullptr && !all_tokens_arrived(peer)) return false;
   }
   g_settled_word = word;
   return true;

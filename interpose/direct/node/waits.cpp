@@ -38,7 +38,7 @@ int64_t monotonic_ns() noexcept {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-WaitRow* take_row(const char* what, int64_t since_ns) noexcept {
+WaitRow* add_row(const char* what, int64_t since_ns) noexcept {
   constexpr uint32_t kBeingWritten = 2;
   for (WaitRow& row : lacuna_interposed_waits.row) {
     uint32_t free = 0;
@@ -55,7 +55,7 @@ WaitRow* take_row(const char* what, int64_t since_ns) noexcept {
   return nullptr;
 }
 
-void give_back(WaitRow* row) noexcept {
+void remove_row(WaitRow* row) noexcept {
   if (row != nullptr) row->is_taken.store(0, std::memory_order_release);
 }
 

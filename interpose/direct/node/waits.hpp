@@ -39,16 +39,16 @@ void describe_process(int rank, int ranks, uint64_t job, bool path_is_open) noex
 
 int64_t monotonic_ns() noexcept;
 // Null: all rows are in use.
-WaitRow* take_row(const char* what, int64_t since_ns) noexcept;
-void give_back(WaitRow* row) noexcept;
+WaitRow* add_row(const char* what, int64_t since_ns) noexcept;
+void remove_row(WaitRow* row) noexcept;
 
 // A row for the lifetime of this object.
-class WaitNote {
+class ListedWait {
  public:
-  explicit WaitNote(const char* what) noexcept : row_(take_row(what, monotonic_ns())) {}
-  WaitNote(const WaitNote&) = delete;
-  WaitNote& operator=(const WaitNote&) = delete;
-  ~WaitNote() { give_back(row_); }
+  explicit ListedWait(const char* what) noexcept : row_(add_row(what, monotonic_ns())) {}
+  ListedWait(const ListedWait&) = delete;
+  ListedWait& operator=(const ListedWait&) = delete;
+  ~ListedWait() { remove_row(row_); }
 
  private:
   WaitRow* row_;

@@ -16,15 +16,15 @@
 namespace lacuna::direct {
 namespace {
 
-// At the beginning of a region's payload; the lanes of all members follow.
+// At the beginning of a region's payload; the channels of all members follow.
 struct CallHeader {
-  // Members that still use the region: the receivers, and the owner, which polls their lanes. The
-  // last one frees it; another thread may then reserve it at once.
+  // Members that still use the region: the receivers, and the owner, which polls their channels.
+  // The last one frees it; another thread may then reserve it at once.
   alignas(kLine) std::atomic<uint32_t> users;
 };
 
-Lane* lanes_of(Region* region) noexcept {
-  return reinterpret_cast<Lane*>(payload(region) + sizeof(CallHeader));
+Channel* channels_of(Region* region) noexcept {
+  return reinterpret_cast<Channel*>(payload(region) + sizeof(CallHeader));
 }
 
 Region* region_of(const Member& member) noexcept {
@@ -36,7 +36,7 @@ int64_t up_to_line(int64_t bytes) noexcept { return (bytes + kLine - 1) / kLine 
 // Size of a piece. In an exchange each rank packs its own data before it looks at the others', so
 // small pieces only cost transfers of lines (docs/experiments/2026-11-27-room-thresholds.md). All
 // windows together should take at most a quarter of the arena.
-int64_t piece_in_turn(const Room& room, const Call& call, int64_t bytes) noexcept {
+int64_t piece_in_call(const Room& room, const Call& call, int64_t bytes) noexcept {
   constexpr int64_t kMost = 128 << 10;
   constexpr int64_t kPart = 4;
   const int64_t eighths = piece_of(bytes);
@@ -48,11 +48,11 @@ int64_t piece_in_turn(const Room& room, const Call& call, int64_t bytes) noexcep
 
 // Whether this rank sends to member `i`, another rank.
 bool has_window(const Room& room, size_t i) noexcept {
-  return i != room.rank && room.members[i].goes;
+  return i != room.rank && room.members[i].sends_to;
 }
 
 Distance distance_of(const Room& room, const Member& member) noexcept {
-  return distance_from(member.peer, room.turn);
+  return distance_from(member.peer, room.call_number);
 }
 
 // The distance of all receivers, if they have the same.
@@ -73,8 +73,8 @@ Distance distance_of_all(const Room& room) noexcept {
 // null if it sends nothing.
 bool prepare(Room* room, const Call& call, Region** region) noexcept {
   const size_t n = room->members.size();
-  const auto front = static_cast<int64_t>(sizeof(CallHeader) + n * sizeof(Lane));
-  const bool one = gives_one(call.kind);
+  const auto front = static_cast<int64_t>(sizeof(CallHeader) + n * sizeof(Channel));
+  const bool one = sends_one(call.kind);
   uint32_t readers = 0;
   int64_t bytes = front;
   for (size_t i = 0; i < n; ++i) {
@@ -82,35 +82,35 @@ bool prepare(Room* room, const Call& call, Region** region) noexcept {
     ++readers;
     if (one) continue;
     Member& member = room->members[i];
-    member.outflow.plan_for(member.out, piece_in_turn(*room, call, member.out.bytes),
-                            distance_of(*room, member));
-    bytes += up_to_line(member.outflow.window_bytes());
+    member.writer.plan_for(member.out, piece_in_call(*room, call, member.out.bytes),
+                           distance_of(*room, member));
+    bytes += up_to_line(member.writer.window_bytes());
   }
   if (readers == 0) return true;
   if (one) {
-    room->outflow_to_all.plan_for(room->to_all, piece_in_turn(*room, call, room->to_all.bytes),
-                                  distance_of_all(*room));
-    bytes += room->outflow_to_all.window_bytes();
+    room->writer_to_all.plan_for(room->to_all, piece_in_call(*room, call, room->to_all.bytes),
+                                 distance_of_all(*room));
+    bytes += room->writer_to_all.window_bytes();
   }
   *region = reserve(bytes);
   if (*region == nullptr) return false;
   std::byte* const start = payload(*region);
   new (start) CallHeader{readers + 1};
-  const std::span<Lane> lanes(lanes_of(*region), n);
+  const std::span<Channel> channels(channels_of(*region), n);
   int64_t offset = front;
   for (size_t i = 0; i < n; ++i) {
-    Lane* lane = new (&lanes[i]) Lane;
+    Channel* channel = new (&channels[i]) Channel;
     if (!has_window(*room, i)) continue;
     if (one) {
-      room->outflow_to_all.allow(lane, offset);
+      room->writer_to_all.allow(channel, offset);
       continue;
     }
-    Outflow& outflow = room->members[i].outflow;
-    outflow.allow(lane, offset);
-    outflow.open(lane, lanes.subspan(i, 1), start + offset);
-    offset += up_to_line(outflow.window_bytes());
+    WindowWriter& writer = room->members[i].writer;
+    writer.allow(channel, offset);
+    writer.open(channel, channels.subspan(i, 1), start + offset);
+    offset += up_to_line(writer.window_bytes());
   }
-  if (one) room->outflow_to_all.open(&lanes[room->rank], lanes, start + offset);
+  if (one) room->writer_to_all.open(&channels[room->rank], channels, start + offset);
   return true;
 }
 
@@ -123,21 +123,21 @@ int open_inflows(Room* room, const Call& call) noexcept {
     Member& member = room->members[i];
     if (i == room->rank) continue;
     // In an invalid graph, a source may send nothing to anybody, and have no region.
-    member.comes = member.comes && member.offset != 0;
-    if (!member.comes) continue;
+    member.receives_from = member.receives_from && member.offset != 0;
+    if (!member.receives_from) continue;
     const OpenArena& arena = peer_at(member.peer)->arena;
     Region* region = enter_region(arena, member.offset, 0);
     if (region != nullptr) region = enter_region(arena, member.offset, region->bytes);
     if (region == nullptr) {
-      member.comes = false;
+      member.receives_from = false;
       is_refused = true;
       continue;
     }
-    Lane* lanes = lanes_of(region);
-    Lane* own = &lanes[room->rank];
-    member.inflow.open(member.in, gives_one(call.kind) ? &lanes[i] : own, own, payload(region),
+    Channel* channels = channels_of(region);
+    Channel* own = &channels[room->rank];
+    member.reader.open(member.in, sends_one(call.kind) ? &channels[i] : own, own, payload(region),
                        distance_of(*room, member));
-    if (member.inflow.is_truncated()) error_class = MPI_ERR_TRUNCATE;
+    if (member.reader.is_truncated()) error_class = MPI_ERR_TRUNCATE;
   }
   return is_refused ? MPI_ERR_OTHER : error_class;
 }
@@ -151,16 +151,17 @@ void leave(Region* region) noexcept {
 void leave_all(const Room& room, Region* own) noexcept {
   for (size_t i = 0; i < room.members.size(); ++i) {
     const Member& member = room.members[i];
-    if (i != room.rank && member.comes && member.inflow.is_expected()) leave(region_of(member));
+    if (i != room.rank && member.receives_from && member.reader.is_expected())
+      leave(region_of(member));
   }
   if (own != nullptr) leave(own);
 }
 
 // Buffer for flows that use non-temporal stores. If there is none, they go straight.
 Staging side_of(const Room& room, bool to_all, bool one) noexcept {
-  int64_t bytes = to_all ? room.outflow_to_all.side_bytes() : 0;
+  int64_t bytes = to_all ? room.writer_to_all.pack_buffer_bytes() : 0;
   for (size_t i = 0; !one && i < room.members.size(); ++i) {
-    if (has_window(room, i)) bytes = std::max(bytes, room.members[i].outflow.side_bytes());
+    if (has_window(room, i)) bytes = std::max(bytes, room.members[i].writer.pack_buffer_bytes());
   }
   return bytes > 0 ? borrow_staging(bytes, true) : Staging();
 }
@@ -170,8 +171,9 @@ size_t first_late(const Room& room, bool one) noexcept {
   for (size_t i = 0; i < room.members.size(); ++i) {
     const Member& member = room.members[i];
     if (i == room.rank) continue;
-    if (member.comes && !member.inflow.over()) return i;
-    if (member.goes && (one ? !room.outflow_to_all.over() : !member.outflow.over())) return i;
+    if (member.receives_from && !member.reader.is_done()) return i;
+    if (member.sends_to && (one ? !room.writer_to_all.is_done() : !member.writer.is_done()))
+      return i;
   }
   return room.rank;
 }
@@ -181,7 +183,7 @@ size_t first_late(const Room& room, bool one) noexcept {
 bool has_read_in_vain(const Room& room) noexcept {
   for (size_t i = 0; i < room.members.size(); ++i) {
     const Member& member = room.members[i];
-    const bool is_read = i != room.rank && member.comes && member.inflow.is_read();
+    const bool is_read = i != room.rank && member.receives_from && member.reader.is_read();
     if (is_read && has_given_up(room, member)) return true;
   }
   return false;
@@ -191,7 +193,7 @@ bool has_read_in_vain(const Room& room) noexcept {
 bool move_all(Room* room, const Call& call) noexcept {
   const size_t n = room->members.size();
   const size_t own = room->rank;
-  const bool one = gives_one(call.kind);
+  const bool one = sends_one(call.kind);
   bool to_all = false;
   for (size_t i = 0; one && i < n; ++i) to_all = to_all || has_window(*room, i);
   const Staging aside = side_of(*room, to_all, one);
@@ -199,33 +201,33 @@ bool move_all(Room* room, const Call& call) noexcept {
   Waiter waiter(Wait::kData, *room, call.kind);
   const auto late = [&] { return first_late(*room, one); };
   bool copied = false;
-  for (bool over = false; !over;) {
-    over = true;
+  for (bool is_done = false; !is_done;) {
+    is_done = true;
     bool moved = false;
-    const auto send = [&](Outflow* flow) {
-      if (!flow->over()) moved = flow->step(side) || moved;
-      over = over && flow->over();
+    const auto send = [&](WindowWriter* flow) {
+      if (!flow->is_done()) moved = flow->step(side) || moved;
+      is_done = is_done && flow->is_done();
     };
-    const auto receive = [&](Inflow* flow) {
-      if (!flow->over()) moved = flow->step() || moved;
-      over = over && flow->over();
+    const auto receive = [&](WindowReader* flow) {
+      if (!flow->is_done()) moved = flow->step() || moved;
+      is_done = is_done && flow->is_done();
     };
-    if (to_all) send(&room->outflow_to_all);
+    if (to_all) send(&room->writer_to_all);
     // Sends to the next rank first and receives from the one before first, so that no two ranks
     // begin with the same peer.
     for (size_t k = 1; k < n; ++k) {
       Member& next = room->members[(own + k) % n];
       Member& before = room->members[(own + n - k) % n];
-      if (next.goes && !one) send(&next.outflow);
-      if (before.comes) receive(&before.inflow);
+      if (next.sends_to && !one) send(&next.writer);
+      if (before.receives_from) receive(&before.reader);
     }
     const Member& self = room->members[own];
-    if (!copied && self.goes)
-      copy_lot(self.out, self.in);  // after the first pieces for other ranks
+    if (!copied && self.sends_to)
+      copy_pair_data(self.out, self.in);  // after the first pieces for other ranks
     copied = true;
     if (moved) {
       waiter.reset();
-    } else if (!over && (!waiter.wait(late) || (waiter.is_long() && any_has_given_up(*room)))) {
+    } else if (!is_done && (!waiter.wait(late) || (waiter.is_long() && any_has_given_up(*room)))) {
       return false;
     }
   }
@@ -246,16 +248,16 @@ int run(Room* room, const Call& call, Region* region) noexcept {
   return error_class;
 }
 
-// Calls `look` for all lots that this rank sends and receives.
-template <typename Look>
-void for_each_lot(const Room& room, const Call& call, const Look& look) noexcept {
-  bool goes = false;
+// Calls `function` for all data that this rank sends and receives.
+template <typename Function>
+void for_each_pair_data(const Room& room, const Call& call, const Function& function) noexcept {
+  bool sends_to = false;
   for (const Member& member : room.members) {
-    goes = goes || member.goes;
-    if (member.goes && !gives_one(call.kind)) look(member.out);
-    if (member.comes) look(member.in);
+    sends_to = sends_to || member.sends_to;
+    if (member.sends_to && !sends_one(call.kind)) function(member.out);
+    if (member.receives_from) function(member.in);
   }
-  if (goes && gives_one(call.kind)) look(room.to_all);
+  if (sends_to && sends_one(call.kind)) function(room.to_all);
 }
 
 // Only the root has the counts of all.
@@ -269,29 +271,31 @@ bool is_root(const Room& room, const Call& call) noexcept {
 
 }  // namespace
 
-bool take_turn(Room* room, const Call& call, bool willing, int* error_class) noexcept {
+bool exchange_data(Room* room, const Call& call, bool willing, int* error_class) noexcept {
   const Member& self = room->members[room->rank];
-  const Gain gain = gain_of(*room, call.kind);
-  Ballot own;
+  const SizeLimits limits = size_limits_of(*room, call.kind);
+  OwnVote own;
   own.enough = runtime().always;
   if (willing) {
-    for_each_lot(*room, call, [&](const Lot& lot) {
-      own.gaps = own.gaps || gain.is_of_gaps(lot) || (lot.with_gaps != nullptr && runtime().always);
-      own.enough = own.enough || gain.is_enough(lot);
+    for_each_pair_data(*room, call, [&](const PairData& pair_data) {
+      own.gaps = own.gaps || limits.is_of_gaps(pair_data) ||
+                 (pair_data.with_gaps != nullptr && runtime().always);
+      own.enough = own.enough || limits.is_enough(pair_data);
     });
   }
   // The root knows all counts, and votes no if they are few.
   const bool is_little = has_counts_of_root(call.kind) && is_root(*room, call) && !own.enough;
   Region* region = nullptr;
-  willing = willing && !is_little && (!self.goes || self.out.bytes == self.in.bytes) &&
+  willing = willing && !is_little && (!self.sends_to || self.out.bytes == self.in.bytes) &&
             (room->is_broken || prepare(room, call, &region));
   if (region != nullptr) own.offset = offset_of(region);
   bool alive = true;
   const bool all_agree = vote(room, call, willing ? &own : nullptr, &alive);
   if (room->is_broken && all_agree) alive = false;  // this rank has no region
   if (all_agree && alive) {
-    for_each_lot(*room, call, [](const Lot& lot) {
-      if (lot.with_gaps != nullptr) log_type(*lot.with_gaps, Note::kDirect, lot.bytes);
+    for_each_pair_data(*room, call, [](const PairData& pair_data) {
+      if (pair_data.with_gaps != nullptr)
+        log_type(*pair_data.with_gaps, Outcome::kDirect, pair_data.bytes);
     });
     *error_class = run(room, call, region);
     return true;

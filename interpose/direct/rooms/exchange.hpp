@@ -10,10 +10,10 @@
 
 namespace lacuna::direct {
 
-// Call if enter_room() returned kOpen. `willing`: this rank has described the lots of all members,
-// and can take part. False: a rank voted no, and nothing has happened in any rank. True: the call
-// is done; `error_class` is its result.
-bool take_turn(Room* room, const Call& call, bool willing, int* error_class) noexcept;
+// Call if enter_room() returned kMustVote. `willing`: this rank has described the data of all
+// members, and can take part. False: a rank voted no, and nothing has happened in any rank. True:
+// the call is done; `error_class` is its result.
+bool exchange_data(Room* room, const Call& call, bool willing, int* error_class) noexcept;
 
 }  // namespace lacuna::direct
 

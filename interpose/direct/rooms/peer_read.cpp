@@ -32,14 +32,17 @@ constexpr int64_t kAside = 64 << 10;
 // Set once the system has refused a read: then no more is tried.
 constinit std::atomic<bool> g_refused{false};
 
-bool is_run(const Lot& lot) noexcept { return lot.plan == nullptr || lot.plan->is_run(lot.count); }
-
-std::byte* first_byte(const Lot& lot) noexcept {
-  return address(lot.memory, lot.plan != nullptr ? lot.plan->offset() : 0);
+bool is_run(const PairData& pair_data) noexcept {
+  return pair_data.plan == nullptr || pair_data.plan->is_run(pair_data.count);
 }
 
-bool has_long_runs(const Lot& lot) noexcept {
-  return is_run(lot) || lot.plan->mean_run_bytes() >= (runtime().always ? kShortestRun : kLeastRun);
+std::byte* first_byte(const PairData& pair_data) noexcept {
+  return address(pair_data.memory, pair_data.plan != nullptr ? pair_data.plan->offset() : 0);
+}
+
+bool has_long_runs(const PairData& pair_data) noexcept {
+  return is_run(pair_data) ||
+         pair_data.plan->mean_run_bytes() >= (runtime().always ? kShortestRun : kLeastRun);
 }
 
 // A single run, with the interface of Cursor.
@@ -121,14 +124,15 @@ template <typename Ours>
   return true;
 }
 
-bool read_aside(int32_t pid, Theirs* from, int64_t bytes, const Lot& lot) noexcept {
+bool read_aside(int32_t pid, Theirs* from, int64_t bytes, const PairData& pair_data) noexcept {
   const Staging aside = borrow_staging(std::min(bytes, kAside), true);
   if (!aside) return false;
   for (int64_t begin = 0; begin < bytes; begin += kAside) {
     const int64_t end = std::min(bytes, begin + kAside);
     Straight to(aside.data(), end - begin);
     if (!read(pid, from, &to, end - begin)) return false;
-    move_part<false>(*lot.plan, lot.memory, lot.count, begin, end, aside.data(), bytes);
+    move_part<false>(*pair_data.plan, pair_data.memory, pair_data.count, begin, end, aside.data(),
+                     bytes);
   }
   return true;
 }
@@ -175,39 +179,39 @@ bool is_fast_to_read(int32_t pid, uint64_t place, const std::byte* same) noexcep
   return reading <= kMostTimes * copying;
 }
 
-int32_t list_runs(const Lot& lot, iovec* runs, int64_t most) noexcept {
-  if (!has_long_runs(lot) || most == 0 || (lot.bytes < kLeastBytes && !runtime().always) ||
-      lot.bytes == 0) {
+int32_t list_runs(const PairData& pair_data, iovec* runs, int64_t most) noexcept {
+  if (!has_long_runs(pair_data) || most == 0 ||
+      (pair_data.bytes < kLeastBytes && !runtime().always) || pair_data.bytes == 0) {
     return 0;
   }
-  if (is_run(lot)) {
-    runs[0] = {first_byte(lot), static_cast<size_t>(lot.bytes)};
+  if (is_run(pair_data)) {
+    runs[0] = {first_byte(pair_data), static_cast<size_t>(pair_data.bytes)};
     return 1;
   }
   int32_t count = 0;
   int64_t listed = 0;
-  for (Cursor cursor(*lot.plan, lot.memory, lot.count); cursor.valid();
+  for (Cursor cursor(*pair_data.plan, pair_data.memory, pair_data.count); cursor.valid();
        cursor.advance(cursor.left())) {
     if (count == most) return 0;
     runs[count++] = {cursor.at(), static_cast<size_t>(cursor.left())};
     listed += cursor.left();
   }
-  return listed == lot.bytes ? count : 0;
+  return listed == pair_data.bytes ? count : 0;
 }
 
-bool read_runs(int32_t pid, const iovec* runs, int64_t bytes, const Lot& lot) noexcept {
+bool read_runs(int32_t pid, const iovec* runs, int64_t bytes, const PairData& pair_data) noexcept {
   if (bytes == 0) return true;
   if (g_refused.load(std::memory_order_relaxed)) return false;
   Theirs from(runs);
   bool ok = false;
-  if (is_run(lot)) {
-    Straight to(first_byte(lot), bytes);
+  if (is_run(pair_data)) {
+    Straight to(first_byte(pair_data), bytes);
     ok = read(pid, &from, &to, bytes);
-  } else if (has_long_runs(lot)) {
-    Cursor to(*lot.plan, lot.memory, lot.count);
+  } else if (has_long_runs(pair_data)) {
+    Cursor to(*pair_data.plan, pair_data.memory, pair_data.count);
     ok = read(pid, &from, &to, bytes);
   } else {
-    ok = read_aside(pid, &from, bytes, lot);
+    ok = read_aside(pid, &from, bytes, pair_data);
   }
   if (!ok) g_refused.store(true, std::memory_order_relaxed);
   return ok;

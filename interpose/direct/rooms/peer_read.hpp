@@ -24,13 +24,13 @@ inline constexpr int64_t kSampleBytes = int64_t{64} << 10;
 // `same`: a sample of the same size in this process.
 bool is_fast_to_read(int32_t pid, uint64_t place, const std::byte* same) noexcept;
 
-// Lists the runs of `lot` in packed order, at most `most`, for the peer to read. Returns how many.
-// 0: pack instead, as that is faster, or there are too many runs.
-int32_t list_runs(const Lot& lot, iovec* runs, int64_t most) noexcept;
+// Lists the runs of `pair_data` in packed order, at most `most`, for the peer to read. Returns how
+// many. 0: pack instead, as that is faster, or there are too many runs.
+int32_t list_runs(const PairData& pair_data, iovec* runs, int64_t most) noexcept;
 
-// Reads the first `bytes` bytes of a peer's runs (they have at least as many) into `lot`. False:
-// the system has refused; part of `lot` may have been overwritten.
-bool read_runs(int32_t pid, const iovec* runs, int64_t bytes, const Lot& lot) noexcept;
+// Reads the first `bytes` bytes of a peer's runs (they have at least as many) into `pair_data`.
+// False: the system has refused; part of `pair_data` may have been overwritten.
+bool read_runs(int32_t pid, const iovec* runs, int64_t bytes, const PairData& pair_data) noexcept;
 
 }  // namespace lacuna::direct
 

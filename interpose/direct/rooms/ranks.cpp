@@ -33,7 +33,7 @@ struct NodeRank {
 // is never returned, only reused, as a stale pointer may be read (types/record.hpp).
 struct Ranks {
   std::atomic<uintptr_t> handle{0};
-  std::atomic<uint64_t> life{0};
+  std::atomic<uint64_t> serial{0};
   std::vector<NodeRank> peers;
   Room room;
   Ranks* next_free = nullptr;
@@ -56,7 +56,7 @@ constinit std::timed_mutex g_discovering;  // held during library calls
 constinit std::mutex g_mutex;  // no library call while it is held: forget_comm() takes it
 constinit Ranks* g_free = nullptr;
 constinit Ranks* g_closing = nullptr;  // of freed communicators whose votes peers may still read
-constinit std::atomic<uint64_t> g_lives{0};
+constinit std::atomic<uint64_t> g_serials{0};
 constinit char g_refused = 0;  // attribute value: this rank had no memory for a room
 
 size_t slot_of(uintptr_t handle) {
@@ -145,7 +145,7 @@ Ranks* make_ranks(const std::vector<int>& there, bool whole) noexcept try {
   std::sort(found.begin(), found.end());
   Room room;
   room.members.resize(whole ? found.size() + 1 : 0);
-  room.offers.resize(room.members.size());
+  room.slot_uses.resize(room.members.size());
   for (uint32_t i = 0; whole && i < there.size(); ++i) {
     if (there[i] == MPI_UNDEFINED) continue;
     room.members[static_cast<size_t>(there[i])].peer = i;
@@ -159,15 +159,15 @@ Ranks* make_ranks(const std::vector<int>& there, bool whole) noexcept try {
   return nullptr;
 }
 
-// For a rank that has no memory for a room: tells the others so (refuse_room()). The library may
+// For a rank that has no memory for a room: informs the others (refuse_room()). The library may
 // forward received data from the buffer, so each thread needs its own; the others wait for this
 // rank, so it waits until it gets one.
 void refuse_room_on(MPI_Comm comm) noexcept {
-  const auto bytes = static_cast<int64_t>(peers().size() * sizeof(Offer));
-  Staging offers;
-  while (!(offers = need_staging(bytes, true)))
+  const auto bytes = static_cast<int64_t>(peers().size() * sizeof(SlotUse));
+  Staging slot_uses;
+  while (!(slot_uses = need_staging(bytes, true)))
     std::this_thread::sleep_for(std::chrono::microseconds(50));
-  refuse_room(comm, reinterpret_cast<Offer*>(offers.data()));
+  refuse_room(comm, reinterpret_cast<SlotUse*>(slot_uses.data()));
 }
 
 // Sets the attribute. Returns what the communicator then has: `ranks`, or what a callback attached
@@ -182,7 +182,7 @@ Ranks* attach(MPI_Comm comm, Ranks* ranks) noexcept {
     return nullptr;
   }
   if (t_before == nullptr) {
-    ranks->life.store(++g_lives, std::memory_order_relaxed);
+    ranks->serial.store(++g_serials, std::memory_order_relaxed);
     ranks->handle.store(handle_bits(comm), std::memory_order_release);
     return ranks;
   }
@@ -311,9 +311,9 @@ bool known_room(MPI_Comm comm, Room** room) noexcept {
   return ranks != nullptr;
 }
 
-uint64_t life_of(MPI_Comm comm) noexcept {
+uint64_t serial_of(MPI_Comm comm) noexcept {
   const Ranks* ranks = known_ranks(comm);
-  return ranks != nullptr ? ranks->life.load(std::memory_order_relaxed) : 0;
+  return ranks != nullptr ? ranks->serial.load(std::memory_order_relaxed) : 0;
 }
 
 const Peer* peer_of(MPI_Comm comm, int rank) noexcept {
@@ -326,13 +326,13 @@ bool may_send_token(MPI_Comm comm, int rank) noexcept {
   const Ranks* ranks = ranks_of(comm, false);
   if (ranks == nullptr) return true;
   const Peer* peer = find_peer(*ranks, rank);
-  return peer != nullptr && (peers().size() > kMostTold || !has_landed_all(*peer));
+  return peer != nullptr && (peers().size() > kMostCountedPeers || !all_tokens_arrived(*peer));
 }
 
-bool group_of(MPI_Comm comm, Group* group, int* code) {
+bool comm_info_of(MPI_Comm comm, CommInfo* group, int* code) {
   Room* room = nullptr;
   if (!receives_direct() || !known_room(comm, &room) || room == nullptr)
-    return ask_group(comm, group, code);
+    return query_comm(comm, group, code);
   *group = {false, static_cast<int>(room->rank), static_cast<int>(room->members.size())};
   return true;
 }
@@ -340,10 +340,10 @@ bool group_of(MPI_Comm comm, Group* group, int* code) {
 bool neighbors_of(MPI_Comm comm, Neighbors* neighbors, int* code) {
   Room* room = nullptr;
   if (receives_direct() && known_room(comm, &room) && room != nullptr &&
-      room->neighborhood != Neighborhood::kUnasked && recall(*room, neighbors)) {
+      room->neighborhood != Neighborhood::kUnknown && recall(*room, neighbors)) {
     return true;
   }
-  return ask_neighbors(comm, neighbors, code);
+  return query_neighbors(comm, neighbors, code);
 }
 
 }  // namespace lacuna::direct

@@ -30,7 +30,7 @@ bool may_send_token(MPI_Comm comm, int rank) noexcept;
 
 // A number for the lifetime of `comm`, different for communicators that have the same handle one
 // after the other. 0: not known (it was freed, or has not been used lately).
-uint64_t life_of(MPI_Comm comm) noexcept;
+uint64_t serial_of(MPI_Comm comm) noexcept;
 
 // The room of `comm`. Null: some of its ranks are not peers, or it is an intercommunicator. All
 // ranks get the same answer.
@@ -38,8 +38,8 @@ Room* room_on(MPI_Comm comm) noexcept;
 // The same without a library call. False: not known, as `comm` has not been used lately.
 bool known_room(MPI_Comm comm, Room** room) noexcept;
 
-// ask_group() and ask_neighbors(), without library calls where the room has the answer.
-bool group_of(MPI_Comm comm, Group* group, int* code);
+// query_comm() and query_neighbors(), without library calls where the room has the answer.
+bool comm_info_of(MPI_Comm comm, CommInfo* group, int* code);
 bool neighbors_of(MPI_Comm comm, Neighbors* neighbors, int* code);
 
 }  // namespace lacuna::direct

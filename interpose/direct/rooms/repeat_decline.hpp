@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "interpose/direct/rooms/seat.hpp"
+#include "interpose/direct/rooms/vote_slot.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/types/record.hpp"
@@ -107,11 +107,11 @@ SideOfTypes<Count> side(const MPI_Datatype* types, const Count* counts) noexcept
 }
 
 // Whether a side's arguments are significant in this rank.
-constexpr bool gives(const Room& room, const Call& call) noexcept {
+constexpr bool sends(const Room& room, const Call& call) noexcept {
   const bool roots = call.kind == Kind::kScatter || call.kind == Kind::kScatterv;
   return !roots || static_cast<size_t>(call.root) == room.rank;
 }
-constexpr bool gets(const Room& room, const Call& call) noexcept {
+constexpr bool receives(const Room& room, const Call& call) noexcept {
   const bool roots = call.kind == Kind::kGather || call.kind == Kind::kGatherv;
   return !roots || static_cast<size_t>(call.root) == room.rank;
 }
@@ -120,29 +120,29 @@ constexpr bool gets(const Room& room, const Call& call) noexcept {
 // `offers` is used, not of `members`: an element's size is a power of two, so no division is
 // needed.)
 inline bool knows_pairs(const Room& room, Kind kind) noexcept {
-  return kind < Kind::kNeighborAllgather || room.neighborhood != Neighborhood::kUnasked;
+  return kind < Kind::kNeighborAllgather || room.neighborhood != Neighborhood::kUnknown;
 }
 inline size_t targets_of(const Room& room, Kind kind) noexcept {
-  return kind < Kind::kNeighborAllgather ? room.offers.size() : room.targets.size();
+  return kind < Kind::kNeighborAllgather ? room.slot_uses.size() : room.targets.size();
 }
 inline size_t sources_of(const Room& room, Kind kind) noexcept {
-  return kind < Kind::kNeighborAllgather ? room.offers.size() : room.sources.size();
+  return kind < Kind::kNeighborAllgather ? room.slot_uses.size() : room.sources.size();
 }
 
 template <typename Out>
 __attribute__((always_inline)) inline Mark mark_out(const Room& room, const Call& call,
                                                     const Out& out) noexcept {
-  return gives(room, call) ? out.mark(targets_of(room, call.kind)) : NoSide::mark(0);
+  return sends(room, call) ? out.mark(targets_of(room, call.kind)) : NoSide::mark(0);
 }
 template <typename In>
 __attribute__((always_inline)) inline Mark mark_in(const Room& room, const Call& call,
                                                    const In& in) noexcept {
-  return gets(room, call) ? in.mark(sources_of(room, call.kind)) : NoSide::mark(0);
+  return receives(room, call) ? in.mark(sources_of(room, call.kind)) : NoSide::mark(0);
 }
 template <typename Out, typename In>
 bool keeps_marks(const Room& room, const Call& call, const Out& out, const In& in) noexcept {
-  return (!gives(room, call) || out.keeps_mark(targets_of(room, call.kind))) &&
-         (!gets(room, call) || in.keeps_mark(sources_of(room, call.kind)));
+  return (!sends(room, call) || out.keeps_mark(targets_of(room, call.kind))) &&
+         (!receives(room, call) || in.keeps_mark(sources_of(room, call.kind)));
 }
 
 // Whether called_by_mpi() has lately found this caller to be the program.
@@ -156,30 +156,30 @@ __attribute__((always_inline)) inline bool is_known_caller(const void* caller) n
 // True: this rank has voted no, and the library does the call. All is inlined and nothing is
 // called, so that wrappers save no registers. Unknown callers take the full path.
 template <typename Out, typename In>
-__attribute__((always_inline)) inline bool passes_by(const Call& call, MPI_Comm comm,
-                                                     const Out& out, const In& in,
-                                                     const void* caller) noexcept {
+__attribute__((always_inline)) inline bool repeats_decline(const Call& call, MPI_Comm comm,
+                                                           const Out& out, const In& in,
+                                                           const void* caller) noexcept {
   const LastRoom& found = last_room(comm);
   Room* const room = found.room;
   if (room == nullptr || found.comm != comm) return false;
-  const Passed& last = room->passed[static_cast<size_t>(call.kind)];
-  const uint64_t turn = room->turn + 1;
-  if (turn >= last.until || room->taken != 0 || call.root != last.root ||
+  const LastDecline& last = room->last_declines[static_cast<size_t>(call.kind)];
+  const uint64_t call_number = room->call_number + 1;
+  if (call_number >= last.until || room->last_done != 0 || call.root != last.root ||
       recycled_records() != last.recycled || mark_out(*room, call, out) != last.out ||
       mark_in(*room, call, in) != last.in || !is_known_caller(caller)) {
     return false;
   }
-  begin_with_no(room, call, turn);
+  vote_no(room, call, call_number);
   return true;
 }
 
-// Remembers a call that was left to the library by the full path, until `room->shut_until`.
-void remember_passed(const Call& call, Room* room, Mark out, Mark in) noexcept;
+// Remembers a call that was left to the library by the full path, until `room->none_needed_until`.
+void remember_decline(const Call& call, Room* room, Mark out, Mark in) noexcept;
 template <typename Out, typename In>
-void remember_passed(const Call& call, Room* room, const Out& out, const In& in) noexcept {
+void remember_decline(const Call& call, Room* room, const Out& out, const In& in) noexcept {
   if (g_gate.threads || !knows_pairs(*room, call.kind) || !keeps_marks(*room, call, out, in))
     return;
-  remember_passed(call, room, mark_out(*room, call, out), mark_in(*room, call, in));
+  remember_decline(call, room, mark_out(*room, call, out), mark_in(*room, call, in));
 }
 
 }  // namespace lacuna::direct

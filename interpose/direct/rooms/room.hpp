@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Room: a communicator whose ranks are all peers, so that its collectives may go through shared
-// memory. At each blocking collective every rank writes a vote to a seat at the front of its arena.
+// memory. At each blocking collective every rank writes a vote to a slot at the front of its arena.
 // A rank that votes no calls the library at once. A rank that votes yes waits for the votes of the
 // others. One no is enough, so a rank may vote no for reasons of its own (types, memory, sizes),
 // and all come to the same decision, also in a program that is wrong.
@@ -47,7 +47,7 @@ struct Call {
 };
 
 // Whether a rank sends the same data to all receivers.
-constexpr bool gives_one(Kind kind) noexcept {
+constexpr bool sends_one(Kind kind) noexcept {
   return kind == Kind::kBcast || kind == Kind::kAllgather || kind == Kind::kAllgatherv ||
          kind == Kind::kNeighborAllgather || kind == Kind::kNeighborAllgatherv;
 }
@@ -60,57 +60,58 @@ constexpr bool is_exchange(Kind kind) noexcept {
 
 // Where a room is faster than the library: from `least_bytes` between two ranks on, in runs of up
 // to `most_run_bytes`; in runs longer than kLongRun from `least_in_long_runs` on.
-struct Gain {
+struct SizeLimits {
   int64_t least_bytes;
   double most_run_bytes;
   int64_t least_in_long_runs = 0;
 
   static constexpr double kLongRun = 64;
-  bool is_enough(const Lot& lot) const noexcept {
-    const bool is_long = lot.with_gaps == nullptr || lot.with_gaps->mean_run_bytes > kLongRun;
-    return lot.bytes >= least_bytes && (!is_long || lot.bytes >= least_in_long_runs);
+  bool is_enough(const PairData& pair_data) const noexcept {
+    const bool is_long =
+        pair_data.with_gaps == nullptr || pair_data.with_gaps->mean_run_bytes > kLongRun;
+    return pair_data.bytes >= least_bytes && (!is_long || pair_data.bytes >= least_in_long_runs);
   }
-  bool is_of_gaps(const Lot& lot) const noexcept {
-    return lot.with_gaps != nullptr && lot.with_gaps->mean_run_bytes <= most_run_bytes;
+  bool is_of_gaps(const PairData& pair_data) const noexcept {
+    return pair_data.with_gaps != nullptr && pair_data.with_gaps->mean_run_bytes <= most_run_bytes;
   }
 };
 
-// What the members exchange to find a set of seats that is free in all arenas.
-struct Offer {
+// What the members exchange to find a set of slots that is free in all arenas.
+struct SlotUse {
   // First round: a bit for each set in use. Second round: whether the set could be taken.
   uint64_t used = 0;
-  uint64_t last_turn = 0;
+  uint64_t last_call = 0;
 };
 
 // A rank, and its part in the current call.
 struct Member {
   uint32_t peer = 0;
-  bool goes = false;   // this rank sends to it, perhaps 0 bytes
-  bool comes = false;  // this rank receives from it
-  Lot out;
-  Lot in;
-  Outflow outflow;
-  Inflow inflow;
-  bool heard = false;
+  bool sends_to = false;       // this rank sends to it, perhaps 0 bytes
+  bool receives_from = false;  // this rank receives from it
+  PairData out;
+  PairData in;
+  WindowWriter writer;
+  WindowReader reader;
+  bool has_voted = false;
   int64_t offset = 0;  // of its region in its arena
 };
 
-// Back-off: votes take time. After some votes in vain a rank votes no without a look, up to the
-// next multiple of `next_pass` turns, which doubles each time. Ranks that began to do so at
+// Back-off: votes take time. After some votes in vain a rank votes no at once, up to the
+// next multiple of `next_interval` calls, which doubles each time. Ranks that began to do so at
 // different times thus vote together again.
-struct Habit {
-  int vain = 0;  // votes in vain, one after the other
-  uint64_t closed_until = 0;
-  uint64_t next_pass = kFirstPass;
+struct BackOff {
+  int votes_in_vain = 0;  // votes that led to no call in the room, one after the other
+  uint64_t no_vote_until = 0;
+  uint64_t next_interval = kFirstInterval;
   bool is_small = false;  // the last vote: nobody said no, but there was nothing to gain
 
-  static constexpr uint64_t kFirstPass = 32;
+  static constexpr uint64_t kFirstInterval = 32;
 };
 
 // The last call of a kind that was left to the library (repeat_decline.hpp). Calls like it are left
 // to it again, before `until`.
-struct Passed {
-  uint64_t until = 0;     // a turn
+struct LastDecline {
+  uint64_t until = 0;     // the number of a call
   uint64_t recycled = 0;  // recycled_records() at that time
   uint64_t out = 0;       // a hash of each side's types and counts
   uint64_t in = 0;
@@ -118,71 +119,73 @@ struct Passed {
 };
 
 enum class Neighborhood : uint8_t {
-  kUnasked,
-  kUnfit,  // known, but some neighbour is no member or occurs twice
-  kFit,
+  kUnknown,
+  kUnsuitable,  // known, but some neighbour is no member or occurs twice
+  kSuitable,
 };
 
-struct Row;  // of seats (seat.hpp)
+struct VoteSlots;  // of slots (vote_slot.hpp)
 
 struct Room {
-  std::vector<Member> members;  // by rank, this process too; allocated once
-  std::vector<Offer> offers;    // of each of them
-  size_t rank = 0;              // this process
-  int number = kUnasked;        // of its set of seats in each arena
-  Row* own = nullptr;           // this process's seats, once there is a number
-  uint64_t turn = 0;            // number of the current call
-  uint64_t taken = 0;           // last turn done in the room whose votes may still be read; 0: none
-  Lot to_all;                   // data of the current call, if the same go to all (gives_one)
-  Outflow outflow_to_all;
-  Habit habits[2][kKinds];  // second row: calls in which this rank's types are predefined
-  uint64_t shut_until = 0;  // calls like the current one need no vote before this turn
-  bool is_broken = false;   // a member has died before it voted: no call will be done here
-  Passed passed[kKinds];
+  std::vector<Member> members;     // by rank, this process too; allocated once
+  std::vector<SlotUse> slot_uses;  // of each of them
+  size_t rank = 0;                 // this process
+  int number = kUnknown;           // of its set of slots in each arena
+  VoteSlots* own = nullptr;        // this process's slots, once there is a number
+  uint64_t call_number = 0;        // number of the current call
+  uint64_t last_done =
+      0;  // number of the last call done in the room whose votes may still be read; 0: none
+  PairData to_all;  // data of the current call, if the same go to all (sends_one)
+  WindowWriter writer_to_all;
+  BackOff back_offs[2][kKinds];  // second row: calls in which this rank's types are predefined
+  uint64_t none_needed_until =
+      0;                   // calls like the current one need no vote before the call of this number
+  bool is_broken = false;  // a member has died before it voted: no call will be done here
+  LastDecline last_declines[kKinds];
   // Neighbours of a topology, once known.
   std::vector<int> sources;
   std::vector<int> targets;
-  Neighborhood neighborhood = Neighborhood::kUnasked;
+  Neighborhood neighborhood = Neighborhood::kUnknown;
 
   static constexpr int kRefused = -1;
-  static constexpr int kUnasked = -2;   // one less for each attempt that another thread has spoilt
+  static constexpr int kUnknown = -2;   // one less for each attempt that another thread has spoilt
   static constexpr int kLastTry = -10;  // no further attempt
 };
 
-Gain gain_of(const Room& room, Kind kind) noexcept;
+SizeLimits size_limits_of(const Room& room, Kind kind) noexcept;
 
-enum class Door : uint8_t {
-  kOpen,    // this rank must vote
-  kClosed,  // it has voted no
-  kPassed,  // it has voted no, as there was nothing to gain lately: the library is as good
+enum class Entry : uint8_t {
+  kMustVote,   // this rank must vote
+  kVotedNo,    // it has voted no
+  kBackedOff,  // it has voted no, as there was nothing to gain lately: the library is as good
 };
 // Begins the next collective call of a room. `bytes` between two ranks: the same in all ranks, or
 // kUnknownBytes in all. If they are few there is no vote. The first call for a room is collective
 // over `comm`.
-Door enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noexcept;
+Entry enter_room(MPI_Comm comm, Room* room, const Call& call, int64_t bytes) noexcept;
 inline constexpr int64_t kUnknownBytes = std::numeric_limits<int64_t>::max();
 // For a rank that has no memory for a room, in place of the first enter_room(): takes part in the
 // collective that the others wait for, and tells them that there will be no room. `of_all`: scratch
-// memory, one Offer for each rank.
-void refuse_room(MPI_Comm comm, Offer* of_all) noexcept;
+// memory, one SlotUse for each rank.
+void refuse_room(MPI_Comm comm, SlotUse* of_all) noexcept;
 // Call when the communicator is freed. A slow member may still read this member's votes of the last
-// turn.
+// call.
 void close_room(Room* room) noexcept;
 // Call after close_room(), until it returns true: then all members have read the last votes, and
-// the seats are free for another room. Until then the room must stay as it is.
+// the slots are free for another room. Until then the room must stay as it is.
 bool give_up_if_left(Room* room) noexcept;
 
 // The vote of a rank that is willing.
-struct Ballot {
+struct OwnVote {
   bool gaps = false;    // its data have gaps
   bool enough = false;  // and are so many that it pays
   int64_t offset = 0;   // of its region
 };
 // Writes this rank's vote (`own` null: no) and reads the others'. True: nobody said no, somebody
 // has gaps, and somebody has enough data. `alive`: false if a member has died.
-bool vote(Room* room, const Call& call, const Ballot* own, bool* alive) noexcept;
+bool vote(Room* room, const Call& call, const OwnVote* own, bool* alive) noexcept;
 // Call where a call fails here that all have voted for. The others may wait for this rank's data,
-// or for it to consume theirs: they learn of it from its seat.
+// or for it to consume theirs: they learn of it from its slot.
 void give_up_call(const Room& room) noexcept;
 // Whether this member has done so in the current call.
 bool has_given_up(const Room& room, const Member& member) noexcept;

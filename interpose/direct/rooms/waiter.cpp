@@ -76,7 +76,7 @@ bool Waiter::all_live(const Peer& late) const noexcept {
   });
 }
 
-void Waiter::tell(const Peer& late, int64_t ns) const noexcept {
+void Waiter::log(const Peer& late, int64_t ns) const noexcept {
   char what[sizeof(WaitRow::what)];
   char sentence[300];
   describe(what, sizeof(what));
@@ -97,10 +97,10 @@ bool Waiter::wait_longer(size_t late) noexcept {
   sched_yield();
   const int64_t now = monotonic_ns();
   if (since_ns_ == 0) {
-    since_ns_ = asked_ns_ = slept_ns_ = now;
+    since_ns_ = checked_ns_ = slept_ns_ = now;
     char what[sizeof(WaitRow::what)];
     describe(what, sizeof(what));
-    row_ = take_row(what, now);
+    row_ = add_row(what, now);
   }
   const Peer& peer = peer_of(late);
   if (row_ != nullptr) {
@@ -114,19 +114,19 @@ bool Waiter::wait_longer(size_t late) noexcept {
     slept_ns_ = monotonic_ns();
   }
   const int64_t waited = now - since_ns_;
-  if (patience > 0 && waited >= std::max(patience, 2 * told_ns_)) {
-    told_ns_ = waited;
-    tell(peer, waited);
+  if (patience > 0 && waited >= std::max(patience, 2 * logged_ns_)) {
+    logged_ns_ = waited;
+    log(peer, waited);
   }
-  if (now - asked_ns_ < kBetweenAsks) return true;
-  asked_ns_ = now;
+  if (now - checked_ns_ < kBetweenAsks) return true;
+  checked_ns_ = now;
   return all_live(peer);
 }
 
 void Waiter::end() noexcept {
-  give_back(row_);
+  remove_row(row_);
   row_ = nullptr;
-  since_ns_ = told_ns_ = 0;
+  since_ns_ = logged_ns_ = 0;
 }
 
 }  // namespace lacuna::direct

@@ -19,7 +19,7 @@ enum class Kind : uint8_t;
 
 enum class Wait : uint8_t {
   kVotes,    // of a collective call
-  kReaders,  // of the votes of an earlier call, before the seats are used again
+  kReaders,  // of the votes of an earlier call, before the slots are used again
   kData,     // of a collective call that goes through a room
   kPieces,   // of a message whose token has come
 };
@@ -68,17 +68,17 @@ class Waiter {
   bool wait_longer(size_t late) noexcept;
   const Peer& peer_of(size_t late) const noexcept;
   bool all_live(const Peer& late) const noexcept;
-  void tell(const Peer& late, int64_t ns) const noexcept;
+  void log(const Peer& late, int64_t ns) const noexcept;
   void describe(char* text, int bytes) const noexcept;
   void end() noexcept;
 
   const Room* room_ = nullptr;
   const Peer* peer_ = nullptr;
   WaitRow* row_ = nullptr;
-  int64_t since_ns_ = 0;  // start of the wait, once it is long; 0: it is not
-  int64_t asked_ns_ = 0;  // last check whether all live
+  int64_t since_ns_ = 0;    // start of the wait, once it is long; 0: it is not
+  int64_t checked_ns_ = 0;  // last check whether all live
   int64_t slept_ns_ = 0;
-  int64_t told_ns_ = 0;  // length of the wait when it was last logged
+  int64_t logged_ns_ = 0;  // length of the wait when it was last logged
   uint32_t rounds_ = 0;
   Wait what_;
   Kind kind_ = {};

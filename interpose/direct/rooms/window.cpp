@@ -24,52 +24,58 @@ namespace {
 constexpr int64_t kLeastStreamed = 4 << 10;
 constexpr int64_t kBlock = 16 << 10;
 
-bool is_streamed(const Lot& lot, Distance distance) noexcept {
-  return distance == Distance::kFar && lot.bytes >= kLeastStreamed &&
-         minds_distance(lot.plan != nullptr ? lot.plan->machine() : machine());
+bool is_streamed(const PairData& pair_data, Distance distance) noexcept {
+  return distance == Distance::kFar && pair_data.bytes >= kLeastStreamed &&
+         depends_on_distance(pair_data.plan != nullptr ? pair_data.plan->machine() : machine());
 }
 
 template <bool kPack>
-void move(const Lot& lot, int64_t begin, int64_t end, std::byte* packed, int64_t message) noexcept {
-  const Stopwatch watch(lot.account, kPack ? Way::kPack : Way::kUnpack);
+void move(const PairData& pair_data, int64_t begin, int64_t end, std::byte* packed,
+          int64_t message) noexcept {
+  const Stopwatch watch(pair_data.account, kPack ? Way::kPack : Way::kUnpack);
   const auto bytes = static_cast<size_t>(end - begin);
-  if (lot.plan != nullptr) {
-    move_part<kPack>(*lot.plan, lot.memory, lot.count, begin, end, packed, message);
+  if (pair_data.plan != nullptr) {
+    move_part<kPack>(*pair_data.plan, pair_data.memory, pair_data.count, begin, end, packed,
+                     message);
   } else if (kPack) {
-    std::memcpy(packed, lot.memory + begin, bytes);
+    std::memcpy(packed, pair_data.memory + begin, bytes);
   } else {
-    std::memcpy(lot.memory + begin, packed, bytes);
+    std::memcpy(pair_data.memory + begin, packed, bytes);
   }
 }
 
-// Unit in which a lot is packed or unpacked: a slice that begins at a multiple of it needs no
+// Unit in which data are packed or unpacked: a slice that begins at a multiple of it needs no
 // search.
-int64_t granule_of(const Lot& lot, int64_t wanted) noexcept {
-  if (lot.plan == nullptr || lot.bytes <= wanted) return 1;
-  return std::max<int64_t>(1, slice_granule(*lot.plan, lot.count, wanted));
+int64_t granule_of(const PairData& pair_data, int64_t wanted) noexcept {
+  if (pair_data.plan == nullptr || pair_data.bytes <= wanted) return 1;
+  return std::max<int64_t>(1, slice_granule(*pair_data.plan, pair_data.count, wanted));
 }
 
 }  // namespace
 
-bool describe(const void* place, MPI_Count count, MPI_Datatype datatype, Lot* lot) noexcept {
-  *lot = Lot{};
+bool describe(const void* place, MPI_Count count, MPI_Datatype datatype,
+              PairData* pair_data) noexcept {
+  *pair_data = PairData{};
   if (count < 0) return false;
   const TypeRecord* record = type_record(datatype);
   if (record == nullptr) return false;
   if (count == 0 || is_empty(*record)) return true;
   if (!can_be_moved(*record)) return false;
   const void* first = nullptr;
-  if (!locate(place, count, *record, &lot->bytes, &first) || may_be_on_device(first)) return false;
-  lot->plan = record->plan.get();
-  lot->kept = keep_plan(record->plan);
-  lot->memory = address(const_cast<void*>(place), lot->plan != nullptr ? 0 : record->true_lb);
-  lot->count = count;
-  lot->account = account_of(*record);
-  if (lot->plan != nullptr && !(count == 1 && record->single_run)) lot->with_gaps = record;
+  if (!locate(place, count, *record, &pair_data->bytes, &first) || may_be_on_device(first))
+    return false;
+  pair_data->plan = record->plan.get();
+  pair_data->kept = keep_plan(record->plan);
+  pair_data->memory =
+      address(const_cast<void*>(place), pair_data->plan != nullptr ? 0 : record->true_lb);
+  pair_data->count = count;
+  pair_data->account = account_of(*record);
+  if (pair_data->plan != nullptr && !(count == 1 && record->single_run))
+    pair_data->with_gaps = record;
   return true;
 }
 
-void copy_lot(const Lot& from, const Lot& to) noexcept {
+void copy_pair_data(const PairData& from, const PairData& to) noexcept {
   if (from.bytes == 0) return;
   const Stopwatch watch(to.account, Way::kUnpack);
   if (from.plan != nullptr && to.plan != nullptr) {
@@ -81,115 +87,117 @@ void copy_lot(const Lot& from, const Lot& to) noexcept {
   }
 }
 
-void Outflow::plan_for(const Lot& lot, int64_t wanted, Distance distance) noexcept {
-  lot_ = &lot;
+void WindowWriter::plan_for(const PairData& pair_data, int64_t wanted, Distance distance) noexcept {
+  data_ = &pair_data;
   sent_ = 0;
-  piece_ = whole_granules(wanted, granule_of(lot, wanted));
-  window_bytes_ = std::min(piece_ * kPiecesInWindow, std::max<int64_t>(lot.bytes, 1));
+  piece_ = whole_granules(wanted, granule_of(pair_data, wanted));
+  window_bytes_ = std::min(piece_ * kPiecesInWindow, std::max<int64_t>(pair_data.bytes, 1));
   block_ = 0;
-  if (!is_streamed(lot, distance)) return;
+  if (!is_streamed(pair_data, distance)) return;
   const bool is_transposed =
-      lot.plan != nullptr && pattern_of(lot.plan->root(lot.count)) == Pattern::kTransposed;
-  block_ =
-      is_transposed ? piece_ : std::min(piece_, whole_granules(kBlock, granule_of(lot, kBlock)));
+      pair_data.plan != nullptr &&
+      pattern_of(pair_data.plan->root(pair_data.count)) == Pattern::kTransposed;
+  block_ = is_transposed ? piece_
+                         : std::min(piece_, whole_granules(kBlock, granule_of(pair_data, kBlock)));
 }
 
-void Outflow::allow(Lane* lane, int64_t offset) const noexcept {
-  lane->bytes = lot_->bytes;
-  lane->window = window_bytes_;
-  lane->offset = offset;
+void WindowWriter::allow(Channel* channel, int64_t offset) const noexcept {
+  channel->bytes = data_->bytes;
+  channel->window = window_bytes_;
+  channel->offset = offset;
 }
 
-void Outflow::open(Lane* lane, std::span<Lane> readers, std::byte* window) noexcept {
-  lane_ = lane;
+void WindowWriter::open(Channel* channel, std::span<Channel> readers, std::byte* window) noexcept {
+  channel_ = channel;
   readers_ = readers;
   window_ = window;
-  const int32_t runs = peers_read() ? list_runs(*lot_, reinterpret_cast<iovec*>(window),
+  const int32_t runs = peers_read() ? list_runs(*data_, reinterpret_cast<iovec*>(window),
                                                 window_bytes_ / static_cast<int64_t>(sizeof(iovec)))
                                     : 0;
   is_read_ = runs > 0;
-  for (Lane& reader : readers) {
+  for (Channel& reader : readers) {
     reader.runs = runs;
     reader.sender = own_pid();
   }
 }
 
 // The least that any receiver has consumed.
-int64_t Outflow::consumed() const noexcept {
-  int64_t least = lot_->bytes;
-  for (const Lane& reader : readers_) {
-    if (reader.bytes != Lane::kNobody)
+int64_t WindowWriter::consumed() const noexcept {
+  int64_t least = data_->bytes;
+  for (const Channel& reader : readers_) {
+    if (reader.bytes != Channel::kNobody)
       least = std::min(least, reader.consumed.load(std::memory_order_acquire));
   }
   return least;
 }
 
 // Whether all receivers have read the listed runs, or were refused.
-bool Outflow::is_list_done() const noexcept {
-  for (const Lane& reader : readers_) {
-    if (reader.bytes != Lane::kNobody && reader.refused.load(std::memory_order_acquire) == 0 &&
-        reader.consumed.load(std::memory_order_acquire) != lot_->bytes) {
+bool WindowWriter::is_list_done() const noexcept {
+  for (const Channel& reader : readers_) {
+    if (reader.bytes != Channel::kNobody && reader.refused.load(std::memory_order_acquire) == 0 &&
+        reader.consumed.load(std::memory_order_acquire) != data_->bytes) {
       return false;
     }
   }
   return true;
 }
 
-void Outflow::pack(int64_t begin, int64_t end, std::byte* to, std::byte* side) const noexcept {
+void WindowWriter::pack(int64_t begin, int64_t end, std::byte* to, std::byte* side) const noexcept {
   if (block_ == 0 || side == nullptr) {
-    move<true>(*lot_, begin, end, to, end - begin);
+    move<true>(*data_, begin, end, to, end - begin);
     return;
   }
-  const Stopwatch watch(lot_->account, Way::kPack);
-  if (lot_->plan == nullptr) {
-    stream_copy(to, lot_->memory + begin, end - begin);
+  const Stopwatch watch(data_->account, Way::kPack);
+  if (data_->plan == nullptr) {
+    stream_copy(to, data_->memory + begin, end - begin);
     return;
   }
   for (int64_t done = begin; done < end;) {
     const int64_t bytes = std::min(block_, end - done);
-    move_part<true>(*lot_->plan, lot_->memory, lot_->count, done, done + bytes, side, bytes);
+    move_part<true>(*data_->plan, data_->memory, data_->count, done, done + bytes, side, bytes);
     stream_copy(to + (done - begin), side, bytes);
     done += bytes;
   }
 }
 
-bool Outflow::step(std::byte* side) noexcept {
+bool WindowWriter::step(std::byte* side) noexcept {
   if (is_read_) {
     if (!is_list_done()) return false;
     is_read_ = false;  // now packs, for receivers that were refused
   }
-  const int64_t end = std::min(sent_ + piece_, lot_->bytes);
+  const int64_t end = std::min(sent_ + piece_, data_->bytes);
   if (end > window_bytes_ && end - consumed() > window_bytes_) return false;
   pack(sent_, end, window_ + sent_ % window_bytes_, side);
   sent_ = end;
-  lane_->published.store(sent_, std::memory_order_release);
+  channel_->published.store(sent_, std::memory_order_release);
   return true;
 }
 
-void Inflow::open(const Lot& lot, const Lane* published, Lane* own, const std::byte* payload,
-                  Distance distance) noexcept {
-  lot_ = &lot;
+void WindowReader::open(const PairData& pair_data, const Channel* published, Channel* own,
+                        const std::byte* payload, Distance distance) noexcept {
+  data_ = &pair_data;
   published_ = published;
-  lane_ = own;
+  channel_ = own;
   window_ = payload + own->offset;
-  granule_ = own->bytes > 0 ? granule_of(lot, std::min(own->window, own->bytes) / 2) : 1;
+  granule_ = own->bytes > 0 ? granule_of(pair_data, std::min(own->window, own->bytes) / 2) : 1;
   got_ = 0;
-  asks_ = distance == Distance::kFar && lot.plan != nullptr && asks_ahead(*lot.plan, own->bytes);
+  asks_ = distance == Distance::kFar && pair_data.plan != nullptr &&
+          should_prefetch(*pair_data.plan, own->bytes);
   reads_ = own->runs > 0;
 }
 
-void Inflow::read() noexcept {
-  const Stopwatch watch(lot_->account, Way::kUnpack);
-  if (read_runs(lane_->sender, reinterpret_cast<const iovec*>(window_),
-                std::min(lane_->bytes, lot_->bytes), *lot_)) {
-    got_ = lane_->bytes;
-    lane_->consumed.store(got_, std::memory_order_release);
+void WindowReader::read() noexcept {
+  const Stopwatch watch(data_->account, Way::kUnpack);
+  if (read_runs(channel_->sender, reinterpret_cast<const iovec*>(window_),
+                std::min(channel_->bytes, data_->bytes), *data_)) {
+    got_ = channel_->bytes;
+    channel_->consumed.store(got_, std::memory_order_release);
   } else {
-    lane_->refused.store(1, std::memory_order_release);
+    channel_->refused.store(1, std::memory_order_release);
   }
 }
 
-bool Inflow::step() noexcept {
+bool WindowReader::step() noexcept {
   if (reads_) {
     reads_ = false;
     read();
@@ -199,19 +207,19 @@ bool Inflow::step() noexcept {
   if (there == got_) return false;
   // Not across the end of the window. The rest of a granule waits for the next step, unless nothing
   // else is there.
-  const int64_t wrap = (got_ / lane_->window + 1) * lane_->window;
+  const int64_t wrap = (got_ / channel_->window + 1) * channel_->window;
   int64_t end = std::min(there, wrap);
   const int64_t whole = end / granule_ * granule_;
-  if (end < lane_->bytes && end < wrap && whole > got_) end = whole;
-  const int64_t fits = std::min(end, lot_->bytes);
+  if (end < channel_->bytes && end < wrap && whole > got_) end = whole;
+  const int64_t fits = std::min(end, data_->bytes);
   if (fits > got_) {
-    std::byte* const there_now = const_cast<std::byte*>(window_) + got_ % lane_->window;
-    if (asks_) ask_for(there_now, fits - got_);
-    move<false>(*lot_, got_, fits, there_now, lane_->bytes);
+    std::byte* const there_now = const_cast<std::byte*>(window_) + got_ % channel_->window;
+    if (asks_) prefetch_lines(there_now, fits - got_);
+    move<false>(*data_, got_, fits, there_now, channel_->bytes);
   }
   got_ = end;
-  // If the window holds the whole lot, the sender does not read `consumed`.
-  if (lane_->bytes > lane_->window) lane_->consumed.store(got_, std::memory_order_release);
+  // If the window holds all data, the sender does not read `consumed`.
+  if (channel_->bytes > channel_->window) channel_->consumed.store(got_, std::memory_order_release);
   return true;
 }
 

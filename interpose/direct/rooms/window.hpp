@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Flow: what one rank sends to another in a collective call, through a window of the sender's
+// Window: what one rank sends to another in a collective call, through a window of the sender's
 // region. The sender packs a piece when there is space in the window; the receiver unpacks what is
 // published. Neither waits here. Long runs may be read from the sender's memory instead
 // (peer_read.hpp).
@@ -19,7 +19,7 @@
 namespace lacuna::direct {
 
 // The data that one rank sends to another, or receives from it.
-struct Lot {
+struct PairData {
   const Plan* plan = nullptr;  // null: contiguous
   PlanPtr kept;                // keeps `plan` alive, if there are threads
   std::byte* memory = nullptr;
@@ -30,17 +30,19 @@ struct Lot {
 };
 
 // False: only the library can move these data, or the arguments are invalid.
-bool describe(const void* place, MPI_Count count, MPI_Datatype datatype, Lot* lot) noexcept;
+bool describe(const void* place, MPI_Count count, MPI_Datatype datatype,
+              PairData* pair_data) noexcept;
 
 // Copies what this rank sends to itself.
-void copy_lot(const Lot& from, const Lot& to) noexcept;
+void copy_pair_data(const PairData& from, const PairData& to) noexcept;
 
-// The state of one flow, in the sender's region; the sender's and the receiver's fields are on
-// lines of their own. If the same data go to all, `published` of the sender's own lane is used.
-struct Lane {
+// The state of the data from one rank to another, in the sender's region; the sender's and the
+// receiver's fields are on lines of their own. If the same data go to all, `published` of the
+// sender's own channel is used.
+struct Channel {
   alignas(kLine) std::atomic<int64_t> published{0};
-  int64_t bytes = kNobody;  // of the lot; kNobody: nothing goes this way
-  int64_t window = 0;       // size of the window: whole pieces, or the lot
+  int64_t bytes = kNobody;  // of the data; kNobody: nothing goes this way
+  int64_t window = 0;       // size of the window: whole pieces, or all data
   int64_t offset = 0;       // of the window in the region's payload
   int32_t runs = 0;         // listed in the window, for the receiver to read; 0: data are packed
   int32_t sender = 0;       // the sender's process id
@@ -54,21 +56,21 @@ struct Lane {
 // read, which is slow (docs/experiments/2026-11-27-room-thresholds.md).
 inline constexpr int64_t kPiecesInWindow = 8;
 
-class Outflow {
+class WindowWriter {
  public:
   // `wanted`: bytes of a piece. `distance`: of the receiver; of all, if all get the same data.
-  void plan_for(const Lot& lot, int64_t wanted, Distance distance) noexcept;
+  void plan_for(const PairData& pair_data, int64_t wanted, Distance distance) noexcept;
   int64_t window_bytes() const noexcept { return window_bytes_; }
-  // Size of the buffer that step() wants; flows may share one. 0: none.
-  int64_t side_bytes() const noexcept { return block_; }
-  // Fills in a receiver's lane. `offset`: of the window in the payload.
-  void allow(Lane* lane, int64_t offset) const noexcept;
-  // Begins to send to those of `readers` whose lanes allow() has filled in; progress is published
-  // on `lane`.
-  void open(Lane* lane, std::span<Lane> readers, std::byte* window) noexcept;
-  bool over() const noexcept { return (is_read_ ? consumed() : sent_) == lot_->bytes; }
+  // Size of the buffer that step() wants; several writers may share one. 0: none.
+  int64_t pack_buffer_bytes() const noexcept { return block_; }
+  // Fills in a receiver's channel. `offset`: of the window in the payload.
+  void allow(Channel* channel, int64_t offset) const noexcept;
+  // Begins to send to those of `readers` whose channels allow() has filled in; progress is
+  // published on `channel`.
+  void open(Channel* channel, std::span<Channel> readers, std::byte* window) noexcept;
+  bool is_done() const noexcept { return (is_read_ ? consumed() : sent_) == data_->bytes; }
   // Packs a piece, if there is space. False: nothing was done. `side`: null, or a buffer of the
-  // largest side_bytes().
+  // largest pack_buffer_bytes().
   bool step(std::byte* side) noexcept;
 
  private:
@@ -76,9 +78,9 @@ class Outflow {
   int64_t consumed() const noexcept;
   bool is_list_done() const noexcept;
 
-  const Lot* lot_ = nullptr;
-  Lane* lane_ = nullptr;
-  std::span<Lane> readers_;
+  const PairData* data_ = nullptr;
+  Channel* channel_ = nullptr;
+  std::span<Channel> readers_;
   std::byte* window_ = nullptr;
   int64_t window_bytes_ = 0;
   int64_t piece_ = 0;
@@ -87,26 +89,26 @@ class Outflow {
   bool is_read_ = false;
 };
 
-// Receives one flow. Data that exceed the receive buffer are discarded.
-class Inflow {
+// Receives from one rank. Data that exceed the receive buffer are discarded.
+class WindowReader {
  public:
-  // `published`: the lane that the sender publishes on. `own`: the lane for this rank.
-  void open(const Lot& lot, const Lane* published, Lane* own, const std::byte* payload,
-            Distance distance) noexcept;
+  // `published`: the channel that the sender publishes on. `own`: the channel for this rank.
+  void open(const PairData& pair_data, const Channel* published, Channel* own,
+            const std::byte* payload, Distance distance) noexcept;
   // Whether the sender sends to this rank. False in an invalid distributed graph.
-  bool is_expected() const noexcept { return lane_->bytes != Lane::kNobody; }
-  bool is_truncated() const noexcept { return lane_->bytes > lot_->bytes; }
-  bool over() const noexcept { return got_ >= lane_->bytes; }
+  bool is_expected() const noexcept { return channel_->bytes != Channel::kNobody; }
+  bool is_truncated() const noexcept { return channel_->bytes > data_->bytes; }
+  bool is_done() const noexcept { return got_ >= channel_->bytes; }
   // Whether the sender has listed its runs, for this rank to read from its memory.
-  bool is_read() const noexcept { return lane_->runs > 0; }
+  bool is_read() const noexcept { return channel_->runs > 0; }
   bool step() noexcept;
 
  private:
   void read() noexcept;
 
-  const Lot* lot_ = nullptr;
-  const Lane* published_ = nullptr;
-  Lane* lane_ = nullptr;
+  const PairData* data_ = nullptr;
+  const Channel* published_ = nullptr;
+  Channel* channel_ = nullptr;
   const std::byte* window_ = nullptr;
   int64_t granule_ = 0;
   int64_t got_ = 0;

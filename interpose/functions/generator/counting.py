@@ -13,7 +13,7 @@ from generator.table import Function, fill
 COUNTED = """\
 __attribute__((noinline)) static int count_@shown@(@declaration@) {
   [[maybe_unused]] const void* caller = __builtin_return_address(0);
-  if (@unless@!pass_as_last(FunctionId::k@symbol@, caller@type@))
+  if (@unless@!count_like_last(FunctionId::k@symbol@, caller@type@))
     return recount_@shown@(@arguments@);
 @goes@}
 
@@ -22,8 +22,8 @@ __attribute__((noinline)) static int count_@shown@(@declaration@) {
 RECOUNTED = """\
 __attribute__((noinline)) static int recount_@shown@(@declaration@) {
   [[maybe_unused]] const void* caller = __builtin_return_address(0);
-@looks@  if (@plain@) {
-    if (pass_slowly(FunctionId::k@symbol@, caller@slowly@)) {
+@observed_again@  if (@plain@) {
+    if (count_slowly(FunctionId::k@symbol@, caller@slowly@)) {
 @goes@    }
   }
   return look_@shown@(@arguments@);
@@ -34,12 +34,12 @@ GOES = """\
   return @next@().@symbol@(@arguments@);
 """
 LOOKS = """\
-  if (looks_as_last(FunctionId::k@symbol@, caller)) return look_@shown@(@arguments@);
+  if (is_observed_like_last(FunctionId::k@symbol@, caller)) return look_@shown@(@arguments@);
 """
 # What is left of a counted call if the quick way did not do it.
 TAKE_BACK = """\
 __attribute__((noinline)) static int look_after_@shown@(@declaration@) {
-  take_back(FunctionId::k@symbol@, __builtin_return_address(0), @count@);
+  uncount(FunctionId::k@symbol@, __builtin_return_address(0), @count@);
   return look_@shown@(@arguments@);
 }
 
@@ -72,11 +72,11 @@ def counted(function: Function, texts: dict[str, str]) -> str:
         partners = sorted(parameters & {"dest", "source", "target_rank"})
         unless += [f"{name} == MPI_PROC_NULL" for name in partners]
         if entry.get("direct") == "yes":  # it may match a token
-            unless.append("takes_long_way()" if is_quick else "receives_direct()")
+            unless.append("needs_full_path()" if is_quick else "receives_direct()")
     elif is_quick and parameters & {"request", "requests"}:
         unless.append(f"{sorted(parameters & {'request', 'requests'})[0]} == nullptr")
-    elif entry["gate"] == "anything_under_way()":
-        unless.append("anything_under_way_but_timing()")
+    elif entry["gate"] == "anything_outstanding()":
+        unless.append("anything_outstanding_but_timing()")
     elif entry["gate"].endswith("is_watched(kCosted)"):
         unless += [one for one in entry["gate"].split(" || ") if one != "is_watched(kCosted)"]
     else:
@@ -92,7 +92,7 @@ def counted(function: Function, texts: dict[str, str]) -> str:
         goes, after = goes_quickly, fill(TAKE_BACK, count=count, **texts)
     texts = texts | {"type": type_, "count": count, "slowly": slowly}
     texts["plain"] = " && ".join(plain) if plain else "true"
-    texts["looks"] = fill(LOOKS, **texts) if slowly else ""
+    texts["observed_again"] = fill(LOOKS, **texts) if slowly else ""
     steps = after
     steps += fill(RECOUNTED, goes=indent(goes, "    "), **texts)
     texts["unless"] = "".join(f"{condition} || " for condition in unless)

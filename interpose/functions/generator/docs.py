@@ -10,7 +10,7 @@ from pathlib import Path
 from generator.table import GROUPS, Function
 
 # The words of the page for the policies of functions.ini.
-WORDS = {"taken": "handled", "watched": "watched", "passed": "passed"}
+WORDS = {"handled": "handled", "watched": "watched", "passed": "passed"}
 BEGIN, END = "<!-- functions: begin -->", "<!-- functions: end -->"
 
 

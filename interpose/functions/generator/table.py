@@ -25,7 +25,7 @@ GROUPS = {
 }
 # A policy, and the keys that an entry of it must have.
 POLICIES = {
-    "taken": ("gate", "take", "why"),
+    "handled": ("gate", "handle", "why"),
     "watched": ("around", "why"),
     "passed": ("why",),
     "internal": ("calls",),
@@ -58,7 +58,7 @@ class Function:
 
     @property
     def wrapped(self) -> bool:
-        return self.entry["policy"] in ("taken", "watched")
+        return self.entry["policy"] in ("handled", "watched")
 
     @property
     def in_next(self) -> bool:
@@ -113,10 +113,13 @@ def read_table(path: Path) -> list[Function]:
     """All functions in all their forms, in the order of the file; a mistake ends the program."""
     parser = configparser.ConfigParser(interpolation=None)
     parser.optionxform = str
-    parser.read_string(path.read_text(encoding="ascii"), source=str(path))
+    try:
+        parser.read_string(path.read_text(encoding="ascii"), source=str(path))
+    except configparser.Error as error:
+        sys.exit(f"{path}: {' '.join(error.message.split())}")
     functions = []
     for name in parser.sections():
-        entry = dict(parser[name])
+        entry = {key: " ".join(value.split()) for key, value in parser[name].items()}
         policy = entry.get("policy")
         if policy not in POLICIES:
             sys.exit(f"{path}: [{name}]: policy must be one of {', '.join(POLICIES)}")

@@ -58,9 +58,9 @@ LACUNA_EXPORT int @shown@(@declaration@) {
 TAKEN = """\
 __attribute__((noinline)) static int look_@shown@(@declaration@) {
   [[maybe_unused]] const void* caller = __builtin_return_address(0);
-@refuse@  Look look(FunctionId::k@symbol@, Role::@role@, caller);
-@vote@  const Answer answer = look.note(@take@);
-  if (answer.taken) return answer.code;
+@refuse@  ObservedCall call(FunctionId::k@symbol@, Role::@role@, caller);
+@vote@  const Answer answer = call.record(@handle@);
+  if (answer.handled) return answer.code;
   return @next@().@symbol@(@arguments@);
 }
 
@@ -93,7 +93,7 @@ REFUSE = """\
 
 # For a collective in which all ranks vote.
 VOTE = """\
-  if (look.watched() && @plain@) look.comes_to_vote();
+  if (call.watched() && @plain@) call.count_as_vote();
 """
 
 # A shorter way, tried before look_*.
@@ -117,7 +117,7 @@ __attribute__((noinline)) static int weigh_@shown@(@declaration@) {
 # is inlined, so that it saves few registers.
 PASS = """\
 __attribute__((noinline, flatten)) static int pass_@shown@(@declaration@) {
-  if (direct::passes_by({direct::Kind::@call@}, comm, @sides@, __builtin_return_address(0)))
+  if (direct::repeats_decline({direct::Kind::@call@}, comm, @sides@, __builtin_return_address(0)))
     return @next@().@symbol@(@arguments@);
   return look_@shown@(@arguments@);
 }
@@ -177,7 +177,7 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
         refuse = fill(REFUSE, **texts)
     passes = vote = ""
     if types := re.fullmatch(r"open_to\(\w+, (.*)\)", gate):
-        passes = f"is_never_taken({types[1]})"
+        passes = f"is_never_handled({types[1]})"
         if entry.get("direct") == "room":
             plain = " && ".join(f"plainly_predefined({one})" for one in types[1].split(", "))
             vote = fill(VOTE, plain=plain)
@@ -231,7 +231,7 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
             lines[first:] = [
                 fill(WAY, gate=one, way=f"{way}_or_count", **texts) for one, way in ways[first:]
             ]
-    texts["take"] = fill(entry["take"], **texts)
+    texts["handle"] = fill(entry["handle"], **texts)
     texts["otherwise"] = f"{texts['next']}().{function.symbol}"
     if has_room and "like" in entry:
         texts["otherwise"] = f"gated_{texts['shown']}"

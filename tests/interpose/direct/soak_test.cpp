@@ -25,13 +25,13 @@ constexpr int kMostInBatch = 48;
 constexpr int kKinds = 7;
 constexpr int kBehind = 2;  // doubles that must stay as they are
 
-struct Note {
+struct Outcome {
   int64_t resident_kib = 0;
   int64_t mappings = 0;
 };
 
-Note look_at_memory() {
-  Note note;
+Outcome look_at_memory() {
+  Outcome note;
   each_line("/proc/self/status", [&](const std::string& line) {
     if (line.compare(0, 6, "VmRSS:") == 0) note.resident_kib = std::atoll(line.c_str() + 6);
   });
@@ -250,13 +250,13 @@ TOPIC(soak_direct) {
   Random random(static_cast<uint64_t>(g_rank / 2) + 1);
   CHECK(static_cast<int>(arenas().size()) == g_size);
   soak.warm_up();
-  Note early, most;
+  Outcome early, most;
   int64_t next_look = messages / 10;
   for (int64_t done = 0; done < messages;) {
     done += soak.batch(&random);
     if (done < next_look) continue;
     next_look += messages / 10;
-    const Note now = look_at_memory();
+    const Outcome now = look_at_memory();
     if (early.resident_kib == 0) early = now;
     most.resident_kib = std::max(most.resident_kib, now.resident_kib);
     most.mappings = std::max(most.mappings, now.mappings);

@@ -123,14 +123,14 @@ TOPIC(rma_shared_late) {
         window.put(late);
         if (epoch == Epoch::kLock) MPI_Win_unlock(1, window.win);
       }
-      const auto group_of = [&](int rank) {
+      const auto comm_info_of = [&](int rank) {
         MPI_Group all, one;
         MPI_Win_get_group(window.win, &all);
         MPI_Group_incl(all, 1, &rank, &one);
         MPI_Group_free(&all);
         return one;
       };
-      MPI_Group other = group_of(g_rank == 0 ? 1 : 0);
+      MPI_Group other = comm_info_of(g_rank == 0 ? 1 : 0);
       if (epoch == Epoch::kFence) MPI_Win_fence(MPI_MODE_NOPRECEDE, window.win);
       if (epoch == Epoch::kStart && g_rank == 1) MPI_Win_post(other, 0, window.win);
       if (g_rank == 0) {

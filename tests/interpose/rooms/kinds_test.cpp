@@ -95,8 +95,8 @@ struct Case {
 };
 
 // From all ranks to all: block i is for rank i.
-template <typename Exchange>
-bool all_to_all(int n, bool gaps, const Exchange& exchange) {
+template <typename Sides>
+bool all_to_all(int n, bool gaps, const Sides& exchange) {
   Blocks out(g_size, n, gaps), in(g_size, n, gaps);
   for (int i = 0; i < g_size; ++i) out.fill(i, g_rank, i);
   exchange(out, in);
@@ -208,8 +208,8 @@ const Case kCases[] = {
 };
 
 // Among neighbours on a line with two ends. `one`: the same data to both.
-template <typename Exchange>
-bool among_neighbors(int n, bool gaps, bool one, const Exchange& exchange) {
+template <typename Sides>
+bool among_neighbors(int n, bool gaps, bool one, const Sides& exchange) {
   Blocks out(one ? 1 : 2, n, gaps), in(2, n, gaps);
   const std::array<int, 2> others = {g_rank - 1, g_rank + 1};
   if (one) out.fill(0, g_rank, 0);

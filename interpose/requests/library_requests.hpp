@@ -8,8 +8,8 @@
 // A program that restarts it each time would never get its other requests. So for calls that return
 // one request, the copy is sorted: first substitutes that have been passed over, then requests
 // without substitute, then the other substitutes, oldest start first.
-#ifndef LACUNA_INTERPOSE_REQUESTS_ASKED_HPP_
-#define LACUNA_INTERPOSE_REQUESTS_ASKED_HPP_
+#ifndef LACUNA_INTERPOSE_REQUESTS_LIBRARY_REQUESTS_HPP_
+#define LACUNA_INTERPOSE_REQUESTS_LIBRARY_REQUESTS_HPP_
 
 #include <cstdint>
 #include <cstdlib>
@@ -19,41 +19,42 @@
 namespace lacuna {
 
 // What a call completes: all requests or none, those that are complete, or one of them.
-enum class Gives : uint8_t { kAll, kSome, kOne };
+enum class Completes : uint8_t { kAll, kSome, kOne };
 
-class Asked {
+class LibraryRequests {
  public:
-  Asked(const Claims& claims, int count, const MPI_Request* requests, Gives gives) noexcept;
-  ~Asked() { std::free(memory_); }
-  Asked(const Asked&) = delete;
-  Asked& operator=(const Asked&) = delete;
+  LibraryRequests(const Claims& claims, int count, const MPI_Request* requests,
+                  Completes completes) noexcept;
+  ~LibraryRequests() { std::free(memory_); }
+  LibraryRequests(const LibraryRequests&) = delete;
+  LibraryRequests& operator=(const LibraryRequests&) = delete;
 
   // False: out of memory.
   bool ok() const noexcept { return ok_; }
   MPI_Request* get() const noexcept { return requests_; }
   // Index in the program's array of the request that the library has returned. The other
   // substitutes count as passed over.
-  int given(int index) const noexcept;
+  int returned(int index) const noexcept;
   // Copies handles back after a call that completes requests.
   void write_back(MPI_Request* requests) const noexcept;
 
  private:
-  struct Place {
+  struct Origin {
     int index;              // in the program's array
     PendingRequest* entry;  // of a substitute
   };
-  static bool comes_before(const Place& one, const Place& other) noexcept;
+  static bool comes_before(const Origin& one, const Origin& other) noexcept;
 
   static constexpr int kFew = 8;  // more are on the heap
   MPI_Request few_requests_[kFew];
-  Place few_places_[kFew];
+  Origin few_origins_[kFew];
   void* memory_ = nullptr;
   int count_;
-  MPI_Request* requests_;    // passed to the library
-  Place* places_ = nullptr;  // origin of each; null: requests_ is the program's array
+  MPI_Request* requests_;      // passed to the library
+  Origin* origins_ = nullptr;  // origin of each; null: requests_ is the program's array
   bool ok_ = true;
 };
 
 }  // namespace lacuna
 
-#endif  // LACUNA_INTERPOSE_REQUESTS_ASKED_HPP_
+#endif  // LACUNA_INTERPOSE_REQUESTS_LIBRARY_REQUESTS_HPP_

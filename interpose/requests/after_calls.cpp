@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interpose/requests/behind.hpp"
+#include "interpose/requests/after_calls.hpp"
 
 #include "interpose/library/next.hpp"
 #include "interpose/requests/freed.hpp"
@@ -53,7 +53,7 @@ void keep(Next* next) {
 
 }  // namespace
 
-void look_behind_calls(bool on) noexcept {
+void finish_after_calls(bool on) noexcept {
   if (!g_kept) change_next(&keep<g_plain_before>, &keep<g_profiling_before>);
   g_kept = true;
   if (on)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interpose/requests/asked.hpp"
+#include "interpose/requests/library_requests.hpp"
 
 #include <gtest/gtest.h>
 
@@ -40,8 +40,8 @@ class AskedTest : public ::testing::Test {
     entries.push_back(nullptr);
   }
   int count() const { return static_cast<int>(requests.size()); }
-  std::vector<MPI_Request> asked_for(const Asked& asked) const {
-    return {asked.get(), asked.get() + requests.size()};
+  std::vector<MPI_Request> asked_for(const LibraryRequests& library_requests) const {
+    return {library_requests.get(), library_requests.get() + requests.size()};
   }
   void TearDown() override {
     for (PendingRequest* entry : entries) {
@@ -66,10 +66,10 @@ TEST_F(AskedTest, WithoutSubstitutesTheLibraryGetsTheProgramsArray) {
   add(0);
   add_foreign();
   const Claims claims(count(), requests.data());
-  const Asked asked(claims, count(), requests.data(), Gives::kOne);
-  ASSERT_TRUE(asked.ok());
-  EXPECT_EQ(asked.get(), requests.data());
-  EXPECT_EQ(asked.given(1), 1);
+  const LibraryRequests library_requests(claims, count(), requests.data(), Completes::kOne);
+  ASSERT_TRUE(library_requests.ok());
+  EXPECT_EQ(library_requests.get(), requests.data());
+  EXPECT_EQ(library_requests.returned(1), 1);
 }
 
 TEST_F(AskedTest, ASubstituteStandsInItsPlace) {
@@ -78,14 +78,15 @@ TEST_F(AskedTest, ASubstituteStandsInItsPlace) {
   add(0);
   const std::vector<MPI_Request> before = requests;
   const Claims claims(count(), requests.data());
-  const Asked asked(claims, count(), requests.data(), Gives::kAll);
-  ASSERT_TRUE(asked.ok());
-  EXPECT_EQ(asked_for(asked), (std::vector<MPI_Request>{kFirst, kOther + 1, kFirst + 2}));
+  const LibraryRequests library_requests(claims, count(), requests.data(), Completes::kAll);
+  ASSERT_TRUE(library_requests.ok());
+  EXPECT_EQ(asked_for(library_requests),
+            (std::vector<MPI_Request>{kFirst, kOther + 1, kFirst + 2}));
   EXPECT_FALSE(is_gone(*entries[1], requests[1]));
   // The library completes the first two.
-  asked.get()[0] = MPI_REQUEST_NULL;
-  asked.get()[1] = MPI_REQUEST_NULL;
-  asked.write_back(requests.data());
+  library_requests.get()[0] = MPI_REQUEST_NULL;
+  library_requests.get()[1] = MPI_REQUEST_NULL;
+  library_requests.write_back(requests.data());
   EXPECT_EQ(requests[0], MPI_REQUEST_NULL);
   EXPECT_EQ(requests[1], before[1]);  // persistent
   EXPECT_EQ(requests[2], before[2]);
@@ -99,20 +100,22 @@ TEST_F(AskedTest, WhoGivesOneGivesEachItsTurn) {
   add(3);
   {
     const Claims claims(count(), requests.data());
-    const Asked asked(claims, count(), requests.data(), Gives::kOne);
-    EXPECT_EQ(asked_for(asked), (std::vector<MPI_Request>{kFirst + 1, kOther + 2, kOther}));
-    EXPECT_EQ(asked.given(1), 2);
+    const LibraryRequests library_requests(claims, count(), requests.data(), Completes::kOne);
+    EXPECT_EQ(asked_for(library_requests),
+              (std::vector<MPI_Request>{kFirst + 1, kOther + 2, kOther}));
+    EXPECT_EQ(library_requests.returned(1), 2);
     EXPECT_FALSE(entries[0]->passed_over);
-    EXPECT_EQ(asked.given(0), 1);
+    EXPECT_EQ(library_requests.returned(0), 1);
     EXPECT_TRUE(entries[0]->passed_over);
     EXPECT_TRUE(entries[2]->passed_over);
-    EXPECT_EQ(asked.given(MPI_UNDEFINED), MPI_UNDEFINED);
+    EXPECT_EQ(library_requests.returned(MPI_UNDEFINED), MPI_UNDEFINED);
   }
   for (PendingRequest* entry : {entries[0], entries[2]}) put_back(entry);
   entries[0]->passed_over = false;  // it was returned, and is started again
   const Claims claims(count(), requests.data());
-  const Asked asked(claims, count(), requests.data(), Gives::kOne);
-  EXPECT_EQ(asked_for(asked), (std::vector<MPI_Request>{kOther + 2, kFirst + 1, kOther}));
+  const LibraryRequests library_requests(claims, count(), requests.data(), Completes::kOne);
+  EXPECT_EQ(asked_for(library_requests),
+            (std::vector<MPI_Request>{kOther + 2, kFirst + 1, kOther}));
 }
 
 // A substitute is complete at once, and libraries then test no further requests.
@@ -120,27 +123,28 @@ TEST_F(AskedTest, OthersMakeProgressBesideASubstitute) {
   add(1);
   add_foreign();
   const Claims claims(count(), requests.data());
-  for (const Gives gives : {Gives::kAll, Gives::kSome, Gives::kOne}) {
+  for (const Completes completes : {Completes::kAll, Completes::kSome, Completes::kOne}) {
     const int before = progress;
-    const Asked asked(claims, count(), requests.data(), gives);
-    EXPECT_EQ(progress - before, gives == Gives::kAll ? 0 : 1);
+    const LibraryRequests library_requests(claims, count(), requests.data(), completes);
+    EXPECT_EQ(progress - before, completes == Completes::kAll ? 0 : 1);
   }
 }
 
 TEST_F(AskedTest, ManyRequests) {
   for (int i = 0; i < 500; ++i) add(i % 3 == 0 ? static_cast<uint64_t>(i) + 1 : 0);
   const std::vector<MPI_Request> before = requests;
-  for (const bool gives_one : {false, true}) {
+  for (const bool sends_one : {false, true}) {
     const Claims claims(count(), requests.data());
-    const Asked asked(claims, count(), requests.data(), gives_one ? Gives::kOne : Gives::kAll);
-    ASSERT_TRUE(asked.ok());
+    const LibraryRequests library_requests(claims, count(), requests.data(),
+                                           sends_one ? Completes::kOne : Completes::kAll);
+    ASSERT_TRUE(library_requests.ok());
     for (int i = 0; i < count(); ++i) {
-      const int place = gives_one ? asked.given(i) : i;
+      const int place = sends_one ? library_requests.returned(i) : i;
       const MPI_Request expected = place % 3 == 0 ? kOther + place : kFirst + place;
-      EXPECT_EQ(asked.get()[i], expected);
+      EXPECT_EQ(library_requests.get()[i], expected);
       entries[static_cast<size_t>(place)]->passed_over = false;
     }
-    asked.write_back(requests.data());
+    library_requests.write_back(requests.data());
     EXPECT_EQ(requests, before);
     for (PendingRequest* entry : entries) put_back(entry);
   }

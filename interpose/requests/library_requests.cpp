@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/requests/library_requests.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "interpose/direct/node/peers.hpp"
+
+namespace lacuna {
+
+bool LibraryRequests::comes_before(const Origin& one, const Origin& other) noexcept {
+  const auto key = [](const Origin& origin) {
+    const PendingRequest* entry = origin.entry;
+    const int group = entry == nullptr ? 1 : entry->passed_over ? 0 : 2;
+    return std::tuple(group, entry != nullptr ? entry->substituted : 0, origin.index);
+  };
+  return key(one) < key(other);
+}
+
+LibraryRequests::LibraryRequests(const Claims& claims, int count, const MPI_Request* requests,
+                                 Completes completes) noexcept
+    : count_(count), requests_(const_cast<MPI_Request*>(requests)) {
+  if (!claims.any_substituted()) return;
+  // Open MPI returns a complete request without progress, so the program's other requests would
+  // never complete.
+  if (completes != Completes::kAll) direct::let_library_work();
+  requests_ = few_requests_;
+  origins_ = few_origins_;
+  if (count > kFew) {
+    memory_ = std::malloc(static_cast<size_t>(count) * (sizeof(Origin) + sizeof(MPI_Request)));
+    ok_ = memory_ != nullptr;
+    if (!ok_) return;
+    origins_ = static_cast<Origin*>(memory_);
+    requests_ = reinterpret_cast<MPI_Request*>(origins_ + count);
+  }
+  for (int i = 0; i < count; ++i) origins_[i] = {i, nullptr};
+  for (PendingRequest* entry = claims.first(); entry != nullptr; entry = entry->next_claimed)
+    if (entry->substituted != 0) origins_[entry->index].entry = entry;
+  if (completes == Completes::kOne) std::sort(origins_, origins_ + count, comes_before);
+  for (int i = 0; i < count; ++i) {
+    const Origin& origin = origins_[i];
+    requests_[i] = origin.entry != nullptr ? origin.entry->substitute : requests[origin.index];
+  }
+}
+
+int LibraryRequests::returned(int index) const noexcept {
+  if (origins_ == nullptr || index < 0 || index >= count_) return index;
+  const Origin& given = origins_[index];
+  for (int i = 0; i < count_ && given.entry == nullptr; ++i)
+    if (origins_[i].entry != nullptr) origins_[i].entry->passed_over = true;
+  return given.index;
+}
+
+void LibraryRequests::write_back(MPI_Request* requests) const noexcept {
+  if (origins_ == nullptr) return;
+  for (int i = 0; i < count_; ++i) {
+    const Origin& origin = origins_[i];
+    (origin.entry != nullptr ? origin.entry->substitute : requests[origin.index]) = requests_[i];
+  }
+}
+
+}  // namespace lacuna
