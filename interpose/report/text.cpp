@@ -44,9 +44,7 @@ std::string now_text() {
 
 double seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-int64_t count(const ReportRow& row, Outcome outcome) {
-  return row.outcomes[static_cast<size_t>(outcome)];
-}
+int64_t count(const ReportRow& row, Outcome why) { return row.outcomes[static_cast<size_t>(why)]; }
 
 // Rows with the most data first; where calls are timed, those with the most time.
 std::vector<const ReportRow*> in_order(const Report& report) {
@@ -136,7 +134,7 @@ void add_cost_advice(const Report& report, const ReportRow& row, std::vector<std
   if (type.facts.transposes) {
     words->push_back(
         "the type's inner loop has the longer stride, so that each cache line is read many times. "
-        "Sides the loops if the order of the data does not matter; or send in memory order and "
+        "Exchange the loops if the order of the data does not matter; or send in memory order and "
         "receive by a type that transposes, so that the receiver does the work");
   }
   if (type.facts.text == "byte" && matters && bytes > kSmallMessage) {

@@ -163,9 +163,8 @@ void agree_on_number(MPI_Comm comm, Room* room) noexcept {
 
 // A member that has voted in a later call has read the votes of this one.
 bool has_begun_next(const Room& room, const Member& member, uint64_t call_number) noexcept {
-  return call_number_of(
-             slot(member.peer, room, call_number + 1).word.load(std::memory_order_acquire)) >
-         call_number;
+  const VoteSlot& next = slot(member.peer, room, call_number + 1);
+  return call_number_of(next.word.load(std::memory_order_acquire)) > call_number;
 }
 
 // Waits before slots are reused that hold the votes of a call that was done in the room: all
