@@ -8,6 +8,10 @@
 #     LACUNA_HOST_SHELL         a stand-in for ssh: `$LACUNA_HOST_SHELL [OPTIONS] ADDRESS WORDS...` runs WORDS on that host
 #   and what tells MPI libraries to use those cards alone.
 #
+# The link is as fast as the machine, unless these are set:
+#     LACUNA_LINK_RATE          in each direction, as tc understands it: 1gbit, 10gbit, 25gbit
+#     LACUNA_LINK_DELAY         one way: 10us
+#
 # COMMAND runs on the first host. Exit codes: COMMAND's own; 77, for a test to skip, if namespaces cannot be made (it
 # says why: root and the package iproute2 are needed).
 set -eu
@@ -43,6 +47,8 @@ fi
 
 skip() { echo "two_hosts.sh: skipped: $*" >&2; exit 77; }
 command -v ip >/dev/null 2>&1 || skip "no command ip; remedy: apt-get install iproute2"
+[ -z "${LACUNA_LINK_RATE:-}${LACUNA_LINK_DELAY:-}" ] || command -v tc >/dev/null 2>&1 ||
+  skip "no command tc; remedy: apt-get install iproute2"
 [ "$(id -u)" -eq 0 ] || skip "only root may make network namespaces"
 
 # One pair for each process, so that several tests may run at once.
@@ -87,6 +93,20 @@ set_up() {  # HOST ADDRESS
 }
 set_up "$first" "$net.1"
 set_up "$second" "$net.2"
+# A token bucket of a few packets, which have up to 64 KiB.
+shape() {  # HOST
+  parent=root
+  if [ -n "${LACUNA_LINK_DELAY:-}" ]; then
+    ip netns exec "$1" tc qdisc add dev lacuna0 root handle 1: netem delay "$LACUNA_LINK_DELAY" limit 100000 || return
+    parent="parent 1:"
+  fi
+  [ -n "${LACUNA_LINK_RATE:-}" ] || return 0
+  # shellcheck disable=SC2086  # two words
+  ip netns exec "$1" tc qdisc add dev lacuna0 $parent handle 10: tbf rate "$LACUNA_LINK_RATE" burst 256kb latency 50ms
+}
+for host in "$first" "$second"; do
+  why=$(shape "$host" 2>&1) || skip "this machine does not shape its links: $why"
+done
 # The network cards take a moment to come up, and UCX uses none that is not ready.
 for host in "$first" "$second"; do
   for _ in $(seq 100); do
