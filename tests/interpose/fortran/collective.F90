@@ -19,6 +19,12 @@ module collective
 #else
   integer, parameter :: neighbor_alltoallw = 1
 #endif
+  ! On MPICH and Intel MPI lacuna does not pack elements with gaps between them to receive them.
+#if defined(WITHOUT_ALLGATHERV_IN_PLACE)
+  integer, parameter :: allgatherv_in_place = 0
+#else
+  integer, parameter :: allgatherv_in_place = 1
+#endif
 
 contains
 

@@ -86,7 +86,7 @@ contains
                    calls('MPI_Alltoall', 1), calls('MPI_Alltoallv', 1), calls('MPI_Alltoallw', 1)]
     call both_ways('collectives', blocking_collectives, collectives)
     call both_ways('MPI_IN_PLACE', in_place, [calls('MPI_Allgather', 1), calls('MPI_Alltoall', 1), &
-                   calls('MPI_Allgatherv', 1), calls('MPI_Gather', 1)])
+                   calls('MPI_Allgatherv', allgatherv_in_place), calls('MPI_Gather', 1)])
     immediate = [calls('MPI_Ibcast', 1), calls('MPI_Igather', 1), calls('MPI_Igatherv', 1), calls('MPI_Iscatter', 1), &
                  calls('MPI_Iscatterv', 1), calls('MPI_Iallgather', 1), calls('MPI_Iallgatherv', 1), &
                  calls('MPI_Ialltoall', 1), calls('MPI_Ialltoallv', 1), calls('MPI_Ialltoallw', ialltoallw)]

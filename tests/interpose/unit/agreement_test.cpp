@@ -25,13 +25,14 @@ std::atomic<size_t> g_refused{0};  // allocations of this size fail
 
 }  // namespace
 
-void* operator new(size_t bytes) {
+// Not inlined: GCC would take malloc and free for a mismatch.
+[[gnu::noinline]] void* operator new(size_t bytes) {
   if (bytes != 0 && bytes == g_refused.load()) throw std::bad_alloc();
   if (void* memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace lacuna::direct {
 namespace {
