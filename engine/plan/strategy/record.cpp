@@ -86,10 +86,17 @@ class RecordRule final : public Rule {
         way_(way),
         host_(host),
         size_(step, host.is_open),
-        prefetch_(prefetch) {}
+        prefetch_(prefetch) {
+    if (record_.runs.size() == 1 && record_.runs[0].mem_offset == 0)
+      strided_ = strided_regimes(step, prefetch, way, host);
+  }
 
   void cut(Cuts& messages, Cuts& outputs) const override {
     prefetch_.cut(way_, messages, outputs);
+    for (const Regime& regime : strided_) {
+      messages.add(regime.message_below);
+      outputs.add(regime.output_below);
+    }
     if (record_.permutes.pack != nullptr) messages.add(host_.machine.stream_transpose_bytes);
     if (!table().steps.empty()) size_.cut_at_row(table().least, messages);
     if (!record_.list.empty())
@@ -99,17 +106,22 @@ class RecordRule final : public Rule {
 
   Choice choose(int64_t message, int64_t output) const override {
     Choice choice{strategy(message), record_.size, {}};
+    if (choice.strategy == Strategy::kStrided) {
+      const auto regime = std::find_if(strided_.begin(), strided_.end(), [&](const Regime& one) {
+        return one.holds(message, output);
+      });
+      return {regime->kernel.strategy, record_.size, regime->hints};
+    }
     if (choice.strategy == at(Strategy::kGatherTable)) choice.width = record_.lane;
     choice.hints.prefetch = prefetch_.at(way_, message, output, host_.machine);
     choice.hints.move = host_.move();
-    choice.hints.move.masked =
-        host_.has_masks() &&
-        (choice.strategy != Strategy::kStrided || goes_under_masks(record_.size, record_.extent));
+    choice.hints.move.masked = host_.has_masks();
     return choice;
   }
 
-  // Whether a single run is moved as runs at a stride: no vectors serve it.
-  bool is_strided() const { return record_.runs.size() == 1 && table().steps.empty(); }
+  // Of a single run that no vectors serve: it is moved as runs at a stride.
+  bool is_strided() const { return !strided_.empty() && table().steps.empty(); }
+  Regimes strided() && { return std::move(strided_); }
 
  private:
   static constexpr int64_t kNearBytes = 32768;        // what any L1 holds
@@ -147,7 +159,7 @@ class RecordRule final : public Rule {
     if (has_table && !is_near_run) return at(Strategy::kGatherTable);
     if (record_.words != nullptr) return at(Strategy::kGatherWords);
     if (goes_by_list(record_, size_.in_row(message))) return at(Strategy::kGatherMoveList);
-    if (record_.runs.size() == 1 && record_.runs[0].mem_offset == 0) return Strategy::kStrided;
+    if (!strided_.empty()) return Strategy::kStrided;
     return at(Strategy::kGatherRecord);
   }
 
@@ -166,13 +178,13 @@ class RecordRule final : public Rule {
   const Host& host_;
   CallSize size_;
   const PrefetchRule& prefetch_;
+  Regimes strided_;  // of a record of a single run: as runs at a stride
 };
 
 Regimes record_regimes(const Step& step, const PrefetchRule& prefetch, Direction way,
                        const Host& host) {
-  const RecordRule rule(step, prefetch, way, host);
-  return rule.is_strided() ? strided_regimes(step, prefetch, way, host)
-                           : make_regimes(rule, host.kernels);
+  RecordRule rule(step, prefetch, way, host);
+  return rule.is_strided() ? std::move(rule).strided() : make_regimes(rule, host.kernels);
 }
 
 }  // namespace

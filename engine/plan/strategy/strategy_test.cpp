@@ -181,6 +181,18 @@ TEST(Strategies, ShortRowsHaveLoopsOfTheirOwn) {
   EXPECT_NE(by("hvector(20, 1, 9000, hvector(9, 1, 80, double))"), Strategy::kShortRows);
 }
 
+// Rows of single runs that are too short for a table are rows of runs like others.
+TEST(Strategies, RowsTooShortForATableAreMovedAsRunsAtAStride) {
+  for (const KernelTable* table : kernel_tables()) {
+    const PlanPtr plan =
+        planned("subarray([3, 6], [3, 3], [0, 0], c, resized(0, 16, double))", Machine(), *table);
+    const Step& step = plan->root(200).step;
+    const Strategy by = step.regime(Direction::kPack, 14400, 14400).kernel.strategy;
+    const bool has_it = table->has(Strategy::kShortRows, Width::k8);
+    EXPECT_EQ(by, has_it ? Strategy::kShortRows : definition_of(by)) << table->isa;
+  }
+}
+
 TEST(Strategies, KernelsAndMachineSayWhetherRunsAreMovedUnderMasks) {
   KernelTable table = *kernel_tables().front();
   Machine host;
