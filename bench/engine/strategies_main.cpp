@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "bench/engine/measure.hpp"
+#include "bench/engine/rivals/by_plan.hpp"
 #include "bench/harness/arguments.hpp"
 #include "bench/harness/json_lines.hpp"
-#include "exec/exec.hpp"
-#include "plan/plan.hpp"
+#include "bench/harness/median.hpp"
 
 namespace lacuna::bench {
 namespace {
@@ -28,28 +28,8 @@ namespace {
   std::exit(1);
 }
 
-// Packs and unpacks by a plan.
-class ByPlan : public Rival {
- public:
-  ByPlan(std::string name, PlanPtr plan, int64_t count)
-      : Rival(std::move(name)), plan_(std::move(plan)), count_(count) {}
-
-  bool prepare(const Problem& /*problem*/) override { return true; }
-  void pack(const std::byte* mem, std::byte* packed, int64_t times) override {
-    for (int64_t i = 0; i < times; ++i) lacuna::pack(*plan_, mem, count_, packed);
-  }
-  void unpack(const std::byte* packed, std::byte* mem, int64_t times) override {
-    for (int64_t i = 0; i < times; ++i) lacuna::unpack(*plan_, packed, count_, mem);
-  }
-
- private:
-  PlanPtr plan_;
-  int64_t count_;
-};
-
 // Whether the strategy can move what the step moves in this direction, and hints that it needs.
 bool suits(const Step& step, Strategy strategy, Direction way, Hints& hints) {
-  constexpr int64_t kShortRow = 8;
   const bool is_pack = way == Direction::kPack;
   const Record* const record = step.record.get();
   const auto has_table = [&](bool shuffles) {
@@ -59,7 +39,7 @@ bool suits(const Step& step, Strategy strategy, Direction way, Hints& hints) {
   };
   switch (strategy) {
     case Strategy::kShortRows:
-      return step.inner.count <= kShortRow && step.inner.packed_stride == step.width &&
+      return step.inner.count <= kMostShortRow && step.inner.packed_stride == step.width &&
              step.open_loop != Step::OpenLoop::kInner;
     case Strategy::kRepeated:
       hints.stores = std::max<uint8_t>(hints.stores, 3);
@@ -74,7 +54,7 @@ bool suits(const Step& step, Strategy strategy, Direction way, Hints& hints) {
       return is_pack;
     case Strategy::kNonTemporal:
       hints.non_temporal = true;
-      return step.width >= 128;
+      return step.width >= kLongRun;
     case Strategy::kGatherInOrder:
       return std::is_sorted(step.list->mem_offsets.begin(), step.list->mem_offsets.end());
     case Strategy::kGatherTable:
@@ -102,7 +82,7 @@ struct Candidate {
   Hints hints;
 };
 std::vector<Candidate> candidates(const Plan& plan, int64_t count, Direction way) {
-  const Step& step = plan.root(count).step;
+  const Step& step = *plan.kernel_step(count);
   const int64_t bytes = count * plan.size();
   const Regime& chosen = step.regime(way, bytes, bytes);
   std::vector<Candidate> found = {{chosen.kernel, chosen.hints}};
@@ -124,32 +104,24 @@ std::vector<Candidate> candidates(const Plan& plan, int64_t count, Direction way
   add(shape, step.width);
   // A record of one run is a loop of runs, too.
   const bool is_pack = way == Direction::kPack;
-  if (step.shape == Step::Shape::kRecord && step.record->runs.size() == 1 &&
-      step.record->runs[0].mem_offset == 0)
+  if (step.shape == Step::Shape::kRecord && step.record->is_run())
     add(shape == Strategy::kStrided ? (is_pack ? Strategy::kGatherRecord : Strategy::kScatterRecord)
                                     : Strategy::kStrided,
         step.width);
   return found;
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 void run(const Problem& problem, Direction way, const Settings& settings, JsonLines& out) {
   const PlanPtr plan = make_plan(problem.type());
   const int64_t count = problem.count();
-  if (plan->is_empty() || plan->is_run(count) || count <= plan->small_moves().most_elements() ||
-      plan->root(count).step.shape == Step::Shape::kParts)
-    return;
+  if (plan->kernel_step(count) == nullptr) return;
   Rivals rivals;
   std::vector<Rival*> present;
   for (const Candidate& one : candidates(*plan, count, way)) {
-    PlanPtr forced = with_regime(*plan, count, way, one.kernel, one.hints);
-    rivals.push_back(std::make_unique<ByPlan>(one.kernel.id(), std::move(forced), count));
-    present.push_back(rivals.back().get());
+    rivals.push_back(std::make_unique<ByPlan>(one.kernel.id(), [&, one](const Problem&) {
+      return with_regime(*plan, count, way, one.kernel, one.hints);
+    }));
+    if (rivals.back()->prepare(problem)) present.push_back(rivals.back().get());
   }
   if (present.size() < 2) return;
   if (const std::string wrong = verify(problem, present); !wrong.empty()) fail(wrong);
@@ -157,13 +129,12 @@ void run(const Problem& problem, Direction way, const Settings& settings, JsonLi
   measure(problem, present, settings, [&](const Times& one) {
     if (one.is_unpack == (way == Direction::kUnpack)) times[one.rival] = median(one.ns);
   });
-  out.write(nlohmann::json{
-      {"kind", "row"},
-      {"row", problem.row().id},
-      {"op", way == Direction::kPack ? "pack" : "unpack"},
-      {"chosen", rivals.front()->name()},
-      {"ns",
-       times}}.dump());
+  const nlohmann::json row = {{"kind", "row"},
+                              {"row", problem.row().id},
+                              {"op", way == Direction::kPack ? "pack" : "unpack"},
+                              {"chosen", rivals.front()->name()},
+                              {"ns", times}};
+  out.write(row.dump());
 }
 
 int main(int argc, char** argv) {

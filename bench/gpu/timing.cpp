@@ -9,11 +9,6 @@
 
 namespace lacuna::bench {
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 double now_us() {
   using Clock = std::chrono::steady_clock;
   return std::chrono::duration<double, std::micro>(Clock::now().time_since_epoch()).count();

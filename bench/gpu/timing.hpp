@@ -9,11 +9,12 @@
 #include <functional>
 #include <vector>
 
+#include "bench/harness/median.hpp"
+
 namespace lacuna::bench {
 
 constexpr size_t kBeyondCache = size_t{160} << 20;  // bytes of all buffers of an operation
 
-double median(std::vector<double> values);
 double now_us();
 // f(i) enqueues the operation on the i-th buffer. Microseconds for one operation.
 double time_of(const std::function<void(int)>& f, size_t bytes_touched);

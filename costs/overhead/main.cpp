@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "bench/harness/job.hpp"
+#include "bench/harness/median.hpp"
 
 namespace {
 
+using lacuna::bench::median;
 using Clock = std::chrono::steady_clock;
 constexpr double kBatchSeconds = 5e-3;
 constexpr int kTag = 1;
@@ -78,11 +80,6 @@ double batch_ns(int way, int steps, const Step& step) {
   const double ns = std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / steps;
   MPI_Barrier(MPI_COMM_WORLD);
   return ns;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 // Prints the medians of each way, and those of the ratios within a round.

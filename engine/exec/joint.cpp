@@ -105,7 +105,6 @@ Joint::Choice Joint::choose(const Plan& plan, int64_t message_bytes) const {
     m.tiles.diagonals = message_bytes <= tiles.diagonals_bytes;
     return choice;
   }
-  constexpr int64_t kLongRun = 128;
   m.non_temporal = width_ >= kLongRun && message_bytes >= machine.stream_run_bytes;
   m.prefetch.runs = width_ > kLongRun ? 1 : 0;
   const Strategy strategy = m.non_temporal                        ? Strategy::kNonTemporal

@@ -121,6 +121,14 @@ struct KernelCall : Hints {
 // GCC copies larger structs by `rep movs`, which takes 10 ns to begin.
 static_assert(sizeof(KernelCall) <= 256);
 
+// Strategy::kShortRows: the most runs in a row.
+inline constexpr int64_t kMostShortRow = 8;
+// Longer runs are loops themselves (Strategy::kVectors, kLines, kLibrary); runs of at least so many
+// bytes hold a whole line (kNonTemporal).
+inline constexpr int64_t kLongRun = 128;
+// Strategy::kLines: the longest run.
+inline constexpr int64_t kMostByLines = 2048;
+
 // Whether strided runs are moved by masked loads and stores if the hints say so. The hardware
 // prefetcher does not follow those: runs that lie close, or are short, are slower from DRAM. Above
 // 32 bytes the masked part may touch one line more (docs/experiments/2026-11-26-kernel-choices.md).

@@ -49,7 +49,7 @@ constexpr StrategyFacts kFacts[kStrategies] = {
     {"strided.spaced_loads", Strategy::kStrided, 64, 64},
     {"strided.narrow", Strategy::kStrided, 64, kAnyWidth, 64},
     {"strided.vectors", Strategy::kStrided, 65},
-    {"strided.lines", Strategy::kStrided, 65, 2048},
+    {"strided.lines", Strategy::kStrided, 65, kMostByLines},
     {"strided.memcpy", Strategy::kStrided},
     {"strided.non_temporal", Strategy::kStrided},
     {"transpose", Strategy::kTranspose},

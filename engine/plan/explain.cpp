@@ -3,6 +3,7 @@
 // Plans as text: what `lacuna explain` prints.
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "plan/plan.hpp"
 #include "type/text.hpp"
@@ -46,16 +47,20 @@ std::string hints_text(const Hints& hints) {
 // The regimes of one direction, for calls that move whole messages.
 std::string regimes_text(const Step& step, Direction way) {
   std::string out;
+  std::string last;
   int64_t from = 0;
-  while (true) {
+  while (from != Regime::kNoEnd) {
     const Regime& regime = step.regime(way, from, from);
-    const int64_t below = std::min(regime.message_below, regime.output_below);
-    if (!out.empty()) out += "; ";
-    out += regime.kernel.id() + hints_text(regime.hints);
-    if (below == Regime::kNoEnd) return out;
-    out += " below " + std::to_string(below) + " bytes";
-    from = below;
+    std::string by = regime.kernel.id() + hints_text(regime.hints);
+    // Regimes that differ for slices alone look the same here.
+    if (by != last) {
+      if (from > 0) out += " below " + std::to_string(from) + " bytes; ";
+      out += by;
+      last = std::move(by);
+    }
+    from = std::min(regime.message_below, regime.output_below);
   }
+  return out;
 }
 
 void describe(const PlanNode& node, int64_t bytes, bool repeated, int indent,

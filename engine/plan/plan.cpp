@@ -221,14 +221,10 @@ PlanPtr with_compiled_moves(const Plan& plan, CompiledMoves moves) {
 
 PlanPtr with_regime(const Plan& plan, int64_t count, Direction way, const Kernel& kernel,
                     const Hints& hints) {
-  if (plan.is_empty() || plan.is_run(count) || count <= plan.small_moves().most_elements() ||
-      plan.root(count).step.shape == Step::Shape::kParts)
-    return nullptr;
   auto made = make_ref<Plan>();
   static_cast<PlanParts&>(*made) = plan;
   auto root = std::make_shared<PlanNode>(plan.root(count));
-  (way == Direction::kPack ? root->step.pack
-                           : root->step.unpack) = {{.kernel = kernel, .hints = hints}};
+  root->step.regimes(way) = {{.kernel = kernel, .hints = hints}};
   (count == 1 ? made->single_ : made->repeat_) = std::move(root);
   return made;
 }

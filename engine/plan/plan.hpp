@@ -90,6 +90,14 @@ class Plan : public RefCounted, private PlanParts {
   int64_t offset() const { return layout_.element.offset; }
   // The memory of the plan and its type, approximately.
   int64_t memory_bytes() const { return memory_bytes_; }
+  // The step whose kernel moves `count` elements; null: small moves, one run, parts of different
+  // shapes, or nothing to move.
+  const Step* kernel_step(int64_t count) const {
+    if (count <= 0 || is_empty() || is_run(count) || count <= small_moves_.most_elements() ||
+        root(count).step.shape == Step::Shape::kParts)
+      return nullptr;
+    return &root(count).step;
+  }
   // Moves small messages.
   const SmallMoves& small_moves() const { return small_moves_; }
 
@@ -115,10 +123,9 @@ PlanPtr make_plan(TypePtr type, const KernelTable& kernels = default_kernels(),
 // not faster. The program must not be unloaded while the plan lives.
 PlanPtr with_compiled_moves(const Plan& plan, CompiledMoves moves);
 
-// The same plan for `count` elements, moved in one direction by this kernel and these hints
-// whatever the size; null if it has no kernel of its own for them (small messages, parts of
-// different shapes). For benchmarks of strategies. The kernel must be of the shape's, and able to
-// move it.
+// The same plan for `count` elements, which must have a kernel_step(), moved in one direction by
+// this kernel and these hints whatever the size. For benchmarks of strategies. The kernel must be
+// of the step's shape, and able to move it.
 PlanPtr with_regime(const Plan& plan, int64_t count, Direction way, const Kernel& kernel,
                     const Hints& hints);
 

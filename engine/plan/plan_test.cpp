@@ -10,16 +10,10 @@
 
 #include "machine/profile.hpp"
 #include "plan/pattern.hpp"
-#include "type/text.hpp"
+#include "plan/plan_check.hpp"
 
 namespace lacuna {
 namespace {
-
-PlanPtr planned(const char* text, const Machine& host = machine()) {
-  auto type = parse_type(text);
-  EXPECT_TRUE(type.ok()) << text;
-  return make_plan(std::move(type).value(), *kernel_tables().front(), host);
-}
 
 // The plan's choices for each kernel table that this host runs and each CPU row, on any host.
 template <typename Check>

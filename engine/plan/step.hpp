@@ -75,6 +75,7 @@ struct Step {
   bool goes_around() const {
     return !around.empty() && shape != Shape::kTranspose && block_inner == 0;
   }
+  Regimes& regimes(Direction way) { return way == Direction::kPack ? pack : unpack; }
   const Regimes& regimes(Direction way) const { return way == Direction::kPack ? pack : unpack; }
   const Regime& regime(Direction way, int64_t message, int64_t output) const {
     const Regime* at = regimes(way).data();

@@ -43,9 +43,10 @@ inline void count_type(const ObservedType& record, Outcome outcome, int64_t byte
 class DeferredLog {
  public:
   DeferredLog() = default;
-  // `bytes`: that the receive has room for.
-  DeferredLog(const ObservedType& record, int64_t bytes) noexcept : bytes_(bytes) {
+  // `count`: of elements that the receive has room for.
+  DeferredLog(const ObservedType& record, int64_t count) noexcept {
     if (!is_watched(kLogged)) return;
+    if (__builtin_mul_overflow(count, record.size_bytes, &bytes_)) bytes_ = 0;
     record_ = &record;
     serial_ = record.serial.load(std::memory_order_relaxed);
   }

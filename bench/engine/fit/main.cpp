@@ -18,10 +18,10 @@
 
 #include "bench/engine/fit/trials.hpp"
 #include "bench/engine/measure.hpp"
+#include "bench/engine/rivals/by_plan.hpp"
 #include "bench/harness/arguments.hpp"
-#include "exec/exec.hpp"
+#include "bench/harness/median.hpp"
 #include "machine/profile.hpp"
-#include "plan/plan.hpp"
 
 namespace lacuna::bench {
 namespace {
@@ -59,36 +59,6 @@ Profile with(const CpuChoice& row, const Setting& setting) {
   return profile;
 }
 
-// Packs and unpacks by a plan for a machine.
-class OnMachine : public Rival {
- public:
-  OnMachine(std::string name, const Machine& machine) : Rival(std::move(name)), machine_(machine) {}
-
-  bool prepare(const Problem& problem) override {
-    plan_ = make_plan(problem.type(), default_kernels(), machine_);
-    count_ = problem.count();
-    return true;
-  }
-  void pack(const std::byte* mem, std::byte* packed, int64_t times) override {
-    for (int64_t i = 0; i < times; ++i) lacuna::pack(*plan_, mem, count_, packed);
-  }
-  void unpack(const std::byte* packed, std::byte* mem, int64_t times) override {
-    for (int64_t i = 0; i < times; ++i) lacuna::unpack(*plan_, packed, count_, mem);
-  }
-  void release() override { plan_.reset(); }
-
- private:
-  Machine machine_;
-  PlanPtr plan_;
-  int64_t count_ = 0;
-};
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // How fast each machine moves the types, as a multiple of the first: geometric means of both
 // directions.
 std::vector<double> speeds(const std::vector<Machine>& machines,
@@ -101,7 +71,9 @@ std::vector<double> speeds(const std::vector<Machine>& machines,
     Rivals rivals;
     std::vector<Rival*> present;
     for (size_t i = 0; i < machines.size(); ++i) {
-      rivals.push_back(std::make_unique<OnMachine>(std::to_string(i), machines[i]));
+      rivals.push_back(std::make_unique<ByPlan>(std::to_string(i), [&, i](const Problem& one) {
+        return make_plan(one.type(), default_kernels(), machines[i]);
+      }));
       if (!rivals.back()->prepare(**problem)) fail("cannot plan " + text);
       present.push_back(rivals.back().get());
     }

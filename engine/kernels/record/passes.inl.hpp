@@ -70,6 +70,6 @@ void few_records(const KernelCall& m) noexcept {
   const Record& f = *m.record;
   if (f.words != nullptr) return record_words<kScatter>(m);
   if (goes_by_list(f, m.inner.count)) return record_move_list<kScatter>(m);
-  if (f.runs.size() == 1 && f.runs[0].mem_offset == 0) return strided_of_width(m);
+  if (f.is_run()) return strided_of_width(m);
   record_passes<kScatter>(m);
 }

@@ -62,21 +62,24 @@ struct Record {
   bool scatter_permuted = false;
   RecordWordsPtr words;
   MoveList list;  // for records without `words`
+
+  // A record of one run, at its beginning, is a loop of runs, too.
+  bool is_run() const { return runs.size() == 1 && runs[0].mem_offset == 0; }
 };
 using RecordPtr = std::shared_ptr<const Record>;
 
 // Whether rows of `in_row` records are moved by the list, not by a pass for each field: short rows,
 // since a pass has a start, and wide records, since each pass visits their lines again. Measured:
 // docs/experiments/2026-11-26-kernel-choices.md.
+inline constexpr int64_t kListedRow = 32;          // records: the longest row, if most runs are one
+inline constexpr int64_t kListedRowOfLonger = 12;  // move; if they are longer
 inline bool goes_by_list(const Record& fields, int64_t in_row) {
-  constexpr int64_t kShortRow = 32;
-  constexpr int64_t kShortRowOfLonger = 12;
   constexpr int64_t kWide = 128;
   constexpr int64_t kMany = 8;
   if (fields.list.empty()) return false;
   const auto runs = static_cast<int64_t>(fields.runs.size());
-  if (4 * fields.list.size() > 5 * runs) return in_row <= kShortRowOfLonger;
-  return in_row <= kShortRow ||
+  if (4 * fields.list.size() > 5 * runs) return in_row <= kListedRowOfLonger;
+  return in_row <= kListedRow ||
          (runs >= kMany && (fields.extent >= kWide || fields.extent <= -kWide));
 }
 

@@ -4,8 +4,6 @@
 // row, with the offsets in registers, so that a row costs its moves and two additions. Included
 // once per SIMD target, after strided.inl.hpp.
 
-constexpr int64_t kMostShort = 8;
-
 template <int64_t kWidth, int64_t kRuns, bool kScatter>
 [[gnu::noinline]] void short_rows_of(const KernelCall& m) noexcept {
   const int64_t stride = kScatter ? m.inner.dst_stride : m.inner.src_stride;
@@ -36,9 +34,9 @@ template <int64_t kWidth, int64_t kRuns, bool kScatter>
 template <int64_t kWidth>
 void short_rows(const KernelCall& m) noexcept {
   const int64_t runs = m.inner.count;
-  if (runs > kMostShort || runs < 1) return strided<kWidth>(m);
+  if (runs > kMostShortRow || runs < 1) return strided<kWidth>(m);
   const bool scatters = m.inner.dst_stride != kWidth;
-  static constexpr KernelFn kRows[2][kMostShort] = {
+  static constexpr KernelFn kRows[2][kMostShortRow] = {
       {&short_rows_of<kWidth, 1, false>, &short_rows_of<kWidth, 2, false>,
        &short_rows_of<kWidth, 3, false>, &short_rows_of<kWidth, 4, false>,
        &short_rows_of<kWidth, 5, false>, &short_rows_of<kWidth, 6, false>,

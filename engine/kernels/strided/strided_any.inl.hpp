@@ -28,9 +28,6 @@ template <typename Copy>
   });
 }
 
-// Up to this size a run has a load instruction for each of its lines (rows_by_lines).
-constexpr int64_t kMostByLines = 2048;
-
 // Lines [kLine, lines) of a run.
 template <int64_t kLine>
 [[gnu::always_inline]] inline void copy_lines(std::byte* dst, const std::byte* src, int64_t lines) {
@@ -188,7 +185,7 @@ inline void narrow(const KernelCall& m) noexcept {
 
 inline void strided_any(const KernelCall& m) noexcept {
   if (m.width == 64) return line_rows<Unroll::kFourApart>(m);
-  return m.width <= 128 ? short_runs(m) : vectors(m);
+  return m.width <= kLongRun ? short_runs(m) : vectors(m);
 }
 
 inline void strided_of_width(const KernelCall& m) noexcept {

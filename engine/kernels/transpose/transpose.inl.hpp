@@ -285,7 +285,7 @@ void transpose(const KernelCall& m) noexcept {
     KernelCall small = m;
     if (along_few != inner_is_few) std::swap(small.inner, small.outer);
     const bool is_dense = small.inner.dst_stride == kWidth || small.inner.src_stride == kWidth;
-    if (is_dense && small.inner.count <= kMostShort && small.outer.count > 1)
+    if (is_dense && small.inner.count <= kMostShortRow && small.outer.count > 1)
       return short_rows<kWidth>(small);
     return strided<kWidth>(small);
   }

@@ -13,8 +13,6 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-std::string text(int64_t value) { return std::to_string(value); }
-
 class ListRule final : public Rule {
  public:
   ListRule(const PrefetchRule& prefetch, Strategy strategy, Direction way, int64_t width,

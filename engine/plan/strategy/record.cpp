@@ -14,8 +14,6 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-std::string text(int64_t value) { return std::to_string(value); }
-
 // A run, a list of runs, or a list of equal runs.
 bool has_runs(const PlanNode& leaf) {
   return leaf.kind == Kind::kRun || leaf.kind == Kind::kRuns ||
@@ -87,8 +85,7 @@ class RecordRule final : public Rule {
         host_(host),
         size_(step, host.is_open),
         prefetch_(prefetch) {
-    if (record_.runs.size() == 1 && record_.runs[0].mem_offset == 0)
-      strided_ = strided_regimes(step, prefetch, way, host);
+    if (record_.is_run()) strided_ = strided_regimes(step, prefetch, way, host);
   }
 
   void cut(Cuts& messages, Cuts& outputs) const override {
@@ -100,7 +97,8 @@ class RecordRule final : public Rule {
     if (record_.permutes.pack != nullptr) messages.add(host_.machine.stream_transpose_bytes);
     if (!table().steps.empty()) size_.cut_at_row(table().least, messages);
     if (!record_.list.empty())
-      for (const int64_t row : kListedRows) size_.cut_at_row(row + 1, messages);
+      for (const int64_t row : {kListedRowOfLonger, kListedRow})
+        size_.cut_at_row(row + 1, messages);
     if (span() > 0) size_.cut_at_runs(kNearBytes / span() + 1, messages);
   }
 
@@ -124,8 +122,7 @@ class RecordRule final : public Rule {
   Regimes strided() && { return std::move(strided_); }
 
  private:
-  static constexpr int64_t kNearBytes = 32768;        // what any L1 holds
-  static constexpr int64_t kListedRows[] = {12, 32};  // of goes_by_list
+  static constexpr int64_t kNearBytes = 32768;  // what any L1 holds
 
   bool is_pack() const { return way_ == Direction::kPack; }
   // Memory and packed bytes of each record.

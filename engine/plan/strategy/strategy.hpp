@@ -6,6 +6,7 @@
 #ifndef LACUNA_ENGINE_PLAN_STRATEGY_STRATEGY_HPP_
 #define LACUNA_ENGINE_PLAN_STRATEGY_STRATEGY_HPP_
 
+#include <string>
 #include <vector>
 
 #include "machine/machine.hpp"
@@ -50,6 +51,9 @@ void place_outer(Step& step, Nest& nest, size_t index);
 void place_rest(Step& step, Nest& nest);
 // The kernel's argument, but for the addresses, the hints, and the count of the open loop.
 void prepare_calls(Step& step);
+
+// In the sentences for explain.
+inline std::string text(int64_t value) { return std::to_string(value); }
 
 // What one traversal of the innermost loop touches, and how many of its iterations stay in the TLB
 // and the L1 until the next traversal uses the same lines again; 0: all (Byna 2003, section 5.3).

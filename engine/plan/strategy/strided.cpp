@@ -15,9 +15,6 @@ namespace {
 constexpr int64_t kNearMessage = 16384;    // it and its destination fit into the L1
 constexpr int64_t kNearRuns = 512;         // so many runs and their lines fit into any L1
 constexpr int64_t kLongRow = 16;           // runs; shorter rows do not pay for preparing a loop
-constexpr int64_t kMostShort = 8;          // runs in a row of Strategy::kShortRows
-constexpr int64_t kLongRun = 128;          // bytes; longer runs are loops themselves
-constexpr int64_t kMostByLines = 2048;     // bytes of a run of Strategy::kLines
 constexpr int64_t kPrefetchedRun = 1024;   // packing prefetches the next run from this size on
 constexpr int64_t kSetPeriodBytes = 4096;  // lines this far apart are in the same set of the L1
 
@@ -111,7 +108,7 @@ class StridedRule final : public Rule {
 
   void cut(Cuts& messages, Cuts& outputs) const override {
     prefetch_.cut(way_, messages, outputs);
-    if (width_ <= 16) size_.cut_at_row(kMostShort + 1, messages);
+    if (width_ <= 16) size_.cut_at_row(kMostShortRow + 1, messages);
     if (width_ >= kLongRun) outputs.add(machine_.stream_run_bytes);
     if (width_ > kLongRun || width_ == 64) size_.cut_at_runs(kNearMessage / width_ + 1, messages);
     if (width_ == 64 || has_narrow_ || is_dense_scatter()) size_.cut_at_row(kLongRow, messages);
@@ -204,7 +201,7 @@ class StridedRule final : public Rule {
     const bool is_one =
         is_pack() ? is_one_load(message, prefetches)
                   : is_dense_scatter() && !prefetches && is_far(message) && in_row >= kLongRow;
-    if (in_row <= kMostShort && in_row >= 1 && size_.has_rows() && !prefetches &&
+    if (in_row <= kMostShortRow && in_row >= 1 && size_.has_rows() && !prefetches &&
         step_.inner.packed_stride == width_ && !(is_pack() && is_one)) {
       choice.strategy = Strategy::kShortRows;
     } else if (is_one) {
@@ -276,8 +273,6 @@ class StridedRule final : public Rule {
   int64_t one_load_runs_ = 0;
 };
 
-std::string text(int64_t value) { return std::to_string(value); }
-
 }  // namespace
 
 Regimes strided_regimes(const Step& step, const PrefetchRule& prefetch, Direction way,
@@ -297,7 +292,7 @@ void select_run(Step& step, const Host& host) {
     const Strategy strategy = !is_long                            ? Strategy::kStrided
                               : step.width >= library && !is_near ? Strategy::kLibrary
                                                                   : Strategy::kVectors;
-    Regimes& regimes = way == Direction::kPack ? step.pack : step.unpack;
+    Regimes& regimes = step.regimes(way);
     regimes.reserve(is_long ? 2 : 1);
     Hints hints;
     if (!is_long || !is_near) hints.move = host.move();

@@ -78,8 +78,6 @@ class TransposeRule final : public Rule {
   const Host& host_;
 };
 
-std::string text(int64_t value) { return std::to_string(value); }
-
 // The sentence for explain. Not inlined: building strings takes much stack.
 [[gnu::noinline]] std::string why(const Step& step, int64_t tile_rows, int64_t pages,
                                   bool is_gathered, const Machine& machine) {
@@ -132,7 +130,7 @@ bool select_transpose(Step& step, Nest& nest, const Host& host) {
     const PrefetchRule prefetch =
         is_gathered ? prefetch_strided(step, step.width, host) : PrefetchRule();
     for (const Direction way : {Direction::kPack, Direction::kUnpack}) {
-      (way == Direction::kPack ? step.pack : step.unpack) =
+      step.regimes(way) =
           make_regimes(TransposeRule(tiles, prefetch, way, step.width, host), host.kernels);
     }
     return true;

@@ -81,7 +81,7 @@ TEST(Meeting, EndsForAllWhereOneDoesNotCome) {
     begun += meeting.begin() ? 1 : 0;
   });
   EXPECT_EQ(begun, 0);
-  EXPECT_GE(g_reported, 1) << "nobody has told the user";
+  EXPECT_GE(g_reported, 1) << "the user was not told";
   // A rank that comes when the others have gone finds no host, and gives up as they did.
   Meeting late(rules(job, 3, 4, milliseconds(50)));
   EXPECT_FALSE(late.begin());

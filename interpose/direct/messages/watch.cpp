@@ -40,9 +40,7 @@ bool make_watched(void* buf, MPI_Count count, MPI_Datatype datatype, bool blocki
   // Null: out of memory. The sender may still have sent a token.
   if (record == nullptr) return is_committed(datatype) && leave_to_library(false);
   incoming->account = account_of(*record);
-  int64_t room = 0;
-  if (__builtin_mul_overflow(count, record->size_bytes, &room)) room = 0;
-  incoming->deferred_log = DeferredLog(*record, room);
+  incoming->deferred_log = DeferredLog(*record, count);
   const TypeRecord* packed = packed_receive(*record, count);
   if (packed != nullptr) {
     record = packed;
