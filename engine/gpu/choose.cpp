@@ -22,6 +22,10 @@ constexpr int kLeastWordLog = 2;
 // The device reads memory in sectors of 32 bytes. So tiles are for elements of at most a sector,
 // whose neighbours in the stream are more than a sector apart in memory.
 constexpr int64_t kSector = 32;
+// Packing, larger elements are read where they are: the L2 cache has the rest of a sector until its
+// other element is read, and a tile moves them in several words each
+// (docs/experiments/2026-11-27-gpu-rivals.md, w24).
+constexpr int64_t kMostGatheredByTiles = 16;
 constexpr uint32_t kLeastOfTile = 4;  // iterations of either loop
 constexpr int64_t kTileBytes = 8192;
 constexpr int kMostTileLog = 8;  // rows of at most kTileThreads elements
@@ -104,9 +108,10 @@ void narrow_outermost(Piece& piece, int64_t begin, int64_t end) {
   digit.count = make_divisor(static_cast<uint32_t>(to - from));
 }
 
-bool choose_tiles(const DevicePlan& plan, int64_t begin, int64_t end, uint64_t least_words,
-                  Launch& launch) {
+bool choose_tiles(const DevicePlan& plan, int64_t begin, int64_t end, bool is_pack,
+                  uint64_t least_words, Launch& launch) {
   PieceRow row = plan.rows[0];
+  if (is_pack && row.piece.leaf_bytes > kMostGatheredByTiles) return false;
   const bool clipped = begin != 0 || end != plan.size;
   Pair pair = transposed(row);
   if (pair.near < 0) return false;
@@ -171,7 +176,7 @@ void choose_words(const DevicePlan& plan, const std::byte* stream, int64_t begin
   if (row.lists == 2) {
     launch.loops = kMostLoops;
   } else if (launch.ranked) {
-    launch.loops = loops <= 1 && !launch.tables ? 1 : kMostLoops;
+    launch.loops = loops <= 1 ? 1 : kMostLoops;
   } else if (launch.tables) {
     launch.loops = loops <= 2 ? loops : kMostLoops;
   } else {
@@ -232,7 +237,7 @@ Launch choose(const DevicePlan& plan, const void* mem, const void* packed, int64
     return launch;
   }
   launch.log = word_log(plan.log, mem, stream, begin, end, forced.most_log);
-  if (choose_tiles(plan, begin, end, forced.least_words, launch)) {
+  if (choose_tiles(plan, begin, end, is_pack, forced.least_words, launch)) {
     launch.way = Launch::Way::kTiles;
     launch.tiles.mem = from + launch.tiles.piece.mem;
     launch.tiles.packed = stream + launch.tiles.piece.packed;

@@ -78,10 +78,11 @@ struct Seen {
     static const char* const kNames[] = {"nothing", "run", "words", "bytes", "tiles", "many"};
     std::string name = kNames[static_cast<int>(launch.way)];
     if (launch.way == Launch::Way::kWords || launch.way == Launch::Way::kBytes) {
-      name += launch.is_record ? " of records "
-              : launch.ranked  ? " ranked "
-              : launch.tables  ? " listed "
-                               : " strided ";
+      name += launch.is_record && launch.tables ? " of listed records "
+              : launch.is_record                ? " of records "
+              : launch.ranked                   ? " ranked "
+              : launch.tables                   ? " listed "
+                                                : " strided ";
       name += std::to_string(launch.loops);
       if (launch.words.of_thread == 1) ways.insert("a word a thread");
     }
@@ -255,11 +256,27 @@ TEST_P(GpuTypes, AreMovedAsTheTypemapSays) {
     FAIL() << testing::repro(c) << "\n" << wrong << "\n" << text_of(placed.plan);
   }
   if (kSeedsOfShard < kEnoughForAllWays) return;
-  for (const char* way :
-       {"run", "words strided 1", "words strided 2", "words strided 3", "words strided 6",
-        "words listed 1", "words listed 2", "words ranked 1", "words ranked 6", "bytes strided 1",
-        "bytes strided 3", "bytes listed 1", "bytes ranked 1", "bytes of records 1",
-        "words of records 1", "bytes ranked 6", "tiles of words", "many", "a word a thread"})
+  for (const char* way : {"run",
+                          "words strided 1",
+                          "words strided 2",
+                          "words strided 3",
+                          "words strided 6",
+                          "words listed 1",
+                          "words listed 2",
+                          "words ranked 1",
+                          "words ranked 6",
+                          "bytes strided 1",
+                          "bytes strided 3",
+                          "bytes listed 1",
+                          "bytes ranked 1",
+                          "bytes of records 1",
+                          "words of records 1",
+                          "words of listed records 1",
+                          "bytes of listed records 1",
+                          "bytes ranked 6",
+                          "tiles of words",
+                          "many",
+                          "a word a thread"})
     EXPECT_TRUE(seen.ways.contains(way)) << way;
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, GpuTypes, ::testing::Values(0, 1, 2, 3));
@@ -297,11 +314,34 @@ TEST(GpuPlan, TakesStructsAsRecords) {
   EXPECT_FALSE(is_record("resized(0, 99, vector(9, 1, 2, double))"));
 }
 
+TEST(GpuPlan, TakesListedStructsAsRecords) {
+  std::string places;
+  for (int i = 0; i < 64; ++i) places += (i > 0 ? ", " : "") + std::to_string(i * 27 % 64);
+  const std::string type =
+      "indexed_block(1, [" + places + "], resized(0, 40, struct([1, 3], [0, 8], [int, double])))";
+  const Placed placed = placed_of(type.c_str(), 1);
+  const Launch launch = choose(placed.plan, memory, memory, 0, placed.plan.size, true);
+  EXPECT_TRUE(launch.is_record);
+  EXPECT_TRUE(launch.tables);
+  EXPECT_EQ(launch.loops, 1);
+}
+
 TEST(GpuPlan, ChoosesTilesForTransposes) {
   const Placed placed = placed_of("resized(0, 8, vector(640, 1, 640, double))", 640);
   const Launch launch = choose(placed.plan, nullptr, nullptr, 0, placed.plan.size, true);
   EXPECT_EQ(launch.way, Launch::Way::kTiles);
   EXPECT_EQ(launch.log, 3);
+}
+
+// Packing reads elements of more than 16 bytes where they are; unpacking goes through tiles, which
+// write whole sectors.
+TEST(GpuPlan, PacksTransposesOfLargeElementsByWords) {
+  const Placed placed = placed_of("resized(0, 24, vector(640, 3, 1920, double))", 640);
+  const auto way = [&](bool is_pack) {
+    return choose(placed.plan, nullptr, nullptr, 0, placed.plan.size, is_pack).way;
+  };
+  EXPECT_EQ(way(true), Launch::Way::kWords);
+  EXPECT_EQ(way(false), Launch::Way::kTiles);
 }
 
 TEST(GpuPlan, TakesTheWidestWords) {

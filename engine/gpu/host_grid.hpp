@@ -18,9 +18,9 @@ struct HostWords {
   void operator()() const {
     all<kLog, kLoops, kTables, kRanked>(narrowed<kLoops>(launch.words));
   }
-  template <int kLog>
+  template <int kLog, bool kTables>
   void of_records() const {
-    all<kLog, 1, false, true>(records_job(launch.words, launch.record));
+    all<kLog, 1, kTables, true>(records_job(launch.words, launch.record));
   }
   template <int kLog, int kLoops, bool kTables, bool kRanked, typename Job>
   void all(const Job& job) const {

@@ -76,10 +76,10 @@ struct StartWords {
     *error =
         start(kernel, launch.blocks, launch.threads, 0, narrowed<kLoops>(launch.words), stream);
   }
-  template <int kLog>
+  template <int kLog, bool kTables>
   void of_records() const {
     const void* const kernel =
-        reinterpret_cast<const void*>(&words_kernel<kLog, 1, false, true, kPack, Record>);
+        reinterpret_cast<const void*>(&words_kernel<kLog, 1, kTables, true, kPack, Record>);
     *error = start(kernel, launch.blocks, launch.threads, 0,
                    records_job(launch.words, launch.record), stream);
   }

@@ -147,11 +147,13 @@ void with_log(int log, F f) {
 }
 
 // Calls f.template operator()<kLog, kLoops, kTables, kRanked>() as the launch says, or
-// f.template of_records<kLog>().
+// f.template of_records<kLog, kTables>().
 template <int kLog, typename F>
 void with_words_of(const Launch& launch, F& f) {
-  if (launch.is_record) return f.template of_records<kLog>();
+  if (launch.is_record && launch.tables) return f.template of_records<kLog, true>();
+  if (launch.is_record) return f.template of_records<kLog, false>();
   if (launch.ranked) {
+    if (launch.loops == 1 && launch.tables) return f.template operator()<kLog, 1, true, true>();
     if (launch.loops == 1) return f.template operator()<kLog, 1, false, true>();
     return f.template operator()<kLog, kMostLoops, true, true>();
   }

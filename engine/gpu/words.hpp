@@ -114,7 +114,7 @@ struct Locator {
         i -= carry * digit.count.count;
       }
       place.mem += i * digit.mem_stride;
-      if (kTables && ((kLoops == 1 && !kRanked) || digit.table.entries != nullptr))
+      if (kTables && (kLoops == 1 || digit.table.entries != nullptr))
         place.mem += offset_at<kWide>(digit.table, i);
       place.packed += i * digit.packed_stride;
     }

@@ -5,8 +5,9 @@
     engine_on_device.py [--types N] [--seed N]
 
 Needs neither NumPy, CuPy nor PyTorch: arrays are memory of the driver's with
-`__cuda_array_interface__`, or in DLPack capsules (tests/cli/fake_device.py). Where PyTorch or CuPy
-can be imported, their arrays and streams are moved, too. Exit code 1: something is wrong.
+`__cuda_array_interface__`, or in DLPack capsules (tests/cli/engine/fake_device.py). Where PyTorch
+or CuPy can be imported, their arrays and streams are moved, too. Exit code 1: something is
+wrong.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ctypes import byref, c_void_p
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "cli")]
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "cli" / "engine")]
 
 from fake_device import DlPack  # noqa: E402
 
