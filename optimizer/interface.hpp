@@ -39,14 +39,14 @@
   X(kPointer, pending)       \
   X(kPointer, held)          \
   X(kNumber, is_preloads)    \
-  X(kNumber, is_apart)
+  X(kNumber, with_gap)
 
 // struct Kernels (templates/registry.hpp).
 #define LACUNA_KERNELS(X)    \
   X(kPointer, pack)          \
   X(kPointer, unpack)        \
   X(kPointer, unpack_prefix) \
-  X(kPointer, weigh)         \
+  X(kPointer, handlers)      \
   X(kHandle, unit)           \
   X(kNumber, unit_bytes)     \
   X(kPointer, spent)
@@ -109,13 +109,13 @@ LACUNA_MEMBER_NUMBERS(FortranTypeMember, LACUNA_FORTRAN_TYPE);
 LACUNA_MEMBER_NUMBERS(FortranSentinelMember, LACUNA_FORTRAN_SENTINEL);
 
 // Who handles messages of a type and size, by the tables of `lacuna tune --compiled`: bits of the
-// result of a kernel's `weigh` function.
+// result of a kernel's `handlers` function.
 enum Flag : int64_t {
   kSendIsLibrarys = 1,
   kReceiveIsLibrarys = 2,
   kSendIsPreloads = 4,
   kReceiveIsPreloads = 8,
-  kSendIsApart = 16  // packed here, but sent with a gap
+  kSendWithGap = 16  // packed here, but sent with a gap
 };
 
 constexpr int64_t kMostUnitBytes = 64;  // of any predefined type

@@ -111,7 +111,7 @@ struct BufferArg {
   int64_t* pending;     // nonblocking receive: 1 from the call until its data is unpacked
   char** held;          // nonblocking call: memory taken for its packed data, until it completes
   int64_t is_preloads;  // the preload moves it better, if the program runs with the preload
-  int64_t is_apart;     // the library sends it faster with a gap (Outgoing); there is room for one
+  int64_t with_gap;     // the library sends it faster with a gap (Outgoing); there is room for one
 
   // Whether to pack first. A NULL buffer is MPI_BOTTOM or an error, which the MPI library handles.
   bool takes(const void* buffer) const {
@@ -134,7 +134,7 @@ struct BufferArg {
     lacuna_template_give(*held);
     *held = nullptr;
   }
-  int64_t gap() const { return is_apart != 0 ? interface::kMostUnitBytes : 0; }
+  int64_t gap() const { return with_gap != 0 ? interface::kMostUnitBytes : 0; }
   int units() const { return int(bytes / unit_bytes); }
   // Pack into and unpack from the staging memory. Without gaps there is nothing to do.
   void gather(const void* buffer, char* staged) const {
@@ -188,7 +188,7 @@ class Staging {
 class Outgoing {
  public:
   Outgoing(const BufferArg& arg, char* staged, int dest) : type(arg.unit), count(arg.units()) {
-    if (arg.is_apart == 0 || arg.in_place != nullptr || count < 2 || dest == MPI_PROC_NULL) return;
+    if (arg.with_gap == 0 || arg.in_place != nullptr || count < 2 || dest == MPI_PROC_NULL) return;
     gap_ = lacuna_template_take_gap(arg.unit, count);
     if (gap_ == nullptr) return;
     char* const end = staged + arg.bytes;

@@ -26,7 +26,7 @@ namespace lacuna::compiled {
 using CountedPrefix = int(const int64_t* numbers, char* mem, int64_t count, char* packed,
                           int64_t bytes);
 // Who handles messages of `bytes` in runs of mean length `run`: bits of interface::Flag.
-using Weigh = int64_t(int64_t run, int64_t bytes);
+using HandlerFlags = int64_t(int64_t run, int64_t bytes);
 
 // One for each place of the program that commits types. The pass makes it: its members are those of
 // LACUNA_KERNELS, in that order.
@@ -34,7 +34,7 @@ struct Kernels {
   Counted* pack;
   Counted* unpack;
   CountedPrefix* unpack_prefix;
-  Weigh* weigh;
+  HandlerFlags* handlers;
   MPI_Datatype unit;
   int64_t unit_bytes;
   int64_t* spent;  // kPrice, below
@@ -173,7 +173,7 @@ struct Lookup {
     int64_t flags = 0;
     if (side != kNoMessage) {
       if (count == 1 && layout.run == layout.bytes) return false;
-      flags = kernels.weigh(layout.run, bytes);
+      flags = kernels.handlers(layout.run, bytes);
       if ((flags & (side == kSend ? interface::kSendIsLibrarys : interface::kReceiveIsLibrarys)) !=
           0)
         return false;
@@ -188,7 +188,7 @@ struct Lookup {
     arg.one_bytes = layout.bytes;
     arg.is_preloads =
         flags & (side == kSend ? interface::kSendIsPreloads : interface::kReceiveIsPreloads);
-    arg.is_apart = side == kSend ? flags & interface::kSendIsApart : 0;
+    arg.with_gap = side == kSend ? flags & interface::kSendWithGap : 0;
     return true;
   }
 

@@ -22,7 +22,7 @@ llvm::cl::opt<std::string> templates_file(
     "lacuna-templates", llvm::cl::desc("The bitcode of the templates for the MPI library"));
 llvm::cl::opt<int64_t> most("lacuna-most", llvm::cl::init(kMostBytes),
                             llvm::cl::desc("Most bytes of a message to pack first"));
-llvm::cl::list<std::string> left_alone(
+llvm::cl::list<std::string> all_rules(
     "lacuna-left",
     llvm::cl::desc("PATTERN/SIDE/RUN_FROM/RUN_TO/FROM/TO: messages which the library's own way is "
                    "better for; .../preload: which the preload is; .../apart: which the library "
@@ -41,17 +41,17 @@ const std::string& templates() { return templates_file; }
 
 int64_t most_bytes() { return most; }
 
-std::vector<Left> left(Pattern pattern, Side side) {
+std::vector<HandlerRule> handler_rules(Pattern pattern, Side side) {
   static constexpr llvm::StringLiteral kPatterns[] = {"strided", "listed", "fields", "faces",
                                                       "nested"};
   static constexpr llvm::StringLiteral kSides[] = {"send", "receive"};
-  std::vector<Left> found;
-  for (const std::string& text : left_alone) {
+  std::vector<HandlerRule> found;
+  for (const std::string& text : all_rules) {
     llvm::SmallVector<llvm::StringRef, 7> words;
     llvm::StringRef(text).split(words, '/');
-    Taker to_whom = Taker::kLibrary;
+    Handler handler = Handler::kLibrary;
     if (words.size() == 7 && (words[6] == "preload" || words[6] == "apart"))
-      to_whom = words.pop_back_val() == "apart" ? Taker::kApart : Taker::kPreload;
+      handler = words.pop_back_val() == "apart" ? Handler::kWithGap : Handler::kPreload;
     int64_t numbers[4];
     bool is_right = words.size() == 6;
     for (size_t i = 0; is_right && i < 4; ++i)
@@ -59,7 +59,7 @@ std::vector<Left> left(Pattern pattern, Side side) {
     is_right = is_right && numbers[0] < numbers[1] && numbers[2] <= numbers[3];
     if (!is_right) llvm::report_fatal_error(llvm::Twine("not a rule in -lacuna-left: ") + text);
     if (words[0] == kPatterns[int(pattern)] && words[1] == kSides[int(side)])
-      found.push_back({to_whom, numbers[0], numbers[1], numbers[2], numbers[3]});
+      found.push_back({handler, numbers[0], numbers[1], numbers[2], numbers[3]});
   }
   return found;
 }
@@ -72,7 +72,7 @@ void keep(llvm::Module& module) {
     values.push_back(llvm::ConstantAsMetadata::get(
         llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), uint64_t(number))));
   }
-  for (const std::string& text : left_alone) values.push_back(llvm::MDString::get(context, text));
+  for (const std::string& text : all_rules) values.push_back(llvm::MDString::get(context, text));
   module.getOrInsertNamedMetadata(kKept)->addOperand(llvm::MDNode::get(context, values));
 }
 
@@ -88,7 +88,7 @@ void recall(const llvm::Module& module) {
   most = number(2);
   is_checked = number(3) != 0;
   for (unsigned i = 4; i < values->getNumOperands(); ++i)
-    left_alone.push_back(llvm::cast<llvm::MDString>(values->getOperand(i))->getString().str());
+    all_rules.push_back(llvm::cast<llvm::MDString>(values->getOperand(i))->getString().str());
 }
 
 }  // namespace lacuna::pass::options

@@ -32,13 +32,13 @@ int64_t most_bytes();
 
 // Messages of [from, to] bytes in runs whose mean length is above `run_from` and up to `run_to`
 // bytes: for which the library is faster, or the preload (in a program that runs with it), or
-// packing and sending with a gap (kApart).
-enum class Taker { kLibrary, kPreload, kApart };
-struct Left {
-  Taker to_whom;
+// packing and sending with a gap (kWithGap).
+enum class Handler { kLibrary, kPreload, kWithGap };
+struct HandlerRule {
+  Handler handler;
   int64_t run_from, run_to, from, to;
 };
-std::vector<Left> left(Pattern pattern, Side side);
+std::vector<HandlerRule> handler_rules(Pattern pattern, Side side);
 
 // The linker gets no such options. So a module stores those of its compiler as metadata, and when
 // linking, those of the first module hold for all.

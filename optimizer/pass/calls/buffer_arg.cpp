@@ -144,7 +144,7 @@ llvm::Value* Specializer::buffer_arg(llvm::CallBase& call, const Triple& triple,
   const auto* bytes = constant(node.bytes);
   const auto completion = completions_.find(&call);
   const bool is_pending = is_kept && completion != completions_.end();
-  const int64_t gap = known.is_apart == nullptr ? 0 : kGap;
+  const int64_t gap = known.with_gap == nullptr ? 0 : kGap;
   int64_t room = in_place           ? 0
                  : bytes == nullptr ? std::min<int64_t>(known.most, frame_dynamic)
                  : bytes->getSExtValue() <= frame_static ? bytes->getSExtValue()
@@ -166,8 +166,8 @@ llvm::Value* Specializer::buffer_arg(llvm::CallBase& call, const Triple& triple,
         builder.CreateICmpEQ(handle, llvm::Constant::getNullValue(handle->getType())));
     size = builder.CreateSelect(is_none, builder.getInt64(uint64_t(INT64_MAX)), size);
   }
-  if (known.is_left != nullptr)
-    size = builder.CreateSelect(known.is_left, builder.getInt64(uint64_t(INT64_MAX)), size);
+  if (known.is_librarys != nullptr)
+    size = builder.CreateSelect(known.is_librarys, builder.getInt64(uint64_t(INT64_MAX)), size);
   set(Member::bytes, size);
   set(Member::most, builder.getInt64(uint64_t(known.most)));
   set(Member::in_place,
@@ -181,7 +181,7 @@ llvm::Value* Specializer::buffer_arg(llvm::CallBase& call, const Triple& triple,
         flag == nullptr ? builder.getInt64(0) : builder.CreateZExt(flag, builder.getInt64Ty()));
   };
   set_flag(Member::is_preloads, known.is_preloads);
-  set_flag(Member::is_apart, known.is_apart);
+  set_flag(Member::with_gap, known.with_gap);
   if (!is_pending) {
     set(Member::pending, null);
     set(Member::held, null);

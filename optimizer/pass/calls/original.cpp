@@ -39,8 +39,8 @@ void Specializer::narrow(const Mover& row, llvm::MutableArrayRef<Known> known,
     if (known[i].type == nullptr) {
       llvm::Value* is_large = builder.CreateICmpUGT(count, builder.getInt64(INT32_MAX));
       for (Known& each : known)
-        each.is_left =
-            each.is_left == nullptr ? is_large : builder.CreateOr(each.is_left, is_large);
+        each.is_librarys =
+            each.is_librarys == nullptr ? is_large : builder.CreateOr(each.is_librarys, is_large);
     }
     count = builder.CreateTrunc(count, builder.getInt32Ty());
   }

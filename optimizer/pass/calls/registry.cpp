@@ -105,8 +105,8 @@ void define(llvm::Function*& result, llvm::Function* kernel, size_t numbers, siz
 
 // A function of a message's size that looks up in the tables who handles it: bits of
 // interface::Flag.
-llvm::Function* weigh(options::Pattern pattern, llvm::Module& module) {
-  const std::string name = "lacuna.kernel.weigh." + std::to_string(int(pattern));
+llvm::Function* handlers(options::Pattern pattern, llvm::Module& module) {
+  const std::string name = "lacuna.kernel.handlers." + std::to_string(int(pattern));
   if (llvm::Function* made = module.getFunction(name)) return made;
   llvm::IRBuilder<> builder(module.getContext());
   llvm::Type* number = builder.getInt64Ty();
@@ -115,18 +115,18 @@ llvm::Function* weigh(options::Pattern pattern, llvm::Module& module) {
   result->setDoesNotThrow();
   builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", result));
   llvm::Value* flags = builder.getInt64(0);
-  const auto add = [&](options::Taker whom, options::Side side, interface::Flag flag) {
+  const auto add = [&](options::Handler handler, options::Side side, interface::Flag flag) {
     llvm::Value* is_one =
-        is_left(pattern, side, whom, result->getArg(1), result->getArg(0), builder);
+        is_handled_by(pattern, side, handler, result->getArg(1), result->getArg(0), builder);
     if (is_one == nullptr) return;
     flags = builder.CreateOr(
         flags, builder.CreateSelect(is_one, builder.getInt64(uint64_t(flag)), builder.getInt64(0)));
   };
-  add(options::Taker::kLibrary, options::Side::kSend, interface::kSendIsLibrarys);
-  add(options::Taker::kLibrary, options::Side::kReceive, interface::kReceiveIsLibrarys);
-  add(options::Taker::kPreload, options::Side::kSend, interface::kSendIsPreloads);
-  add(options::Taker::kPreload, options::Side::kReceive, interface::kReceiveIsPreloads);
-  add(options::Taker::kApart, options::Side::kSend, interface::kSendIsApart);
+  add(options::Handler::kLibrary, options::Side::kSend, interface::kSendIsLibrarys);
+  add(options::Handler::kLibrary, options::Side::kReceive, interface::kReceiveIsLibrarys);
+  add(options::Handler::kPreload, options::Side::kSend, interface::kSendIsPreloads);
+  add(options::Handler::kPreload, options::Side::kReceive, interface::kReceiveIsPreloads);
+  add(options::Handler::kWithGap, options::Side::kSend, interface::kSendWithGap);
   builder.CreateRet(flags);
   return result;
 }
@@ -140,7 +140,7 @@ llvm::Value* kernels_of(const Counted& counted, const Library& library, llvm::Mo
   members[Member::pack] = counted.pack;
   members[Member::unpack] = counted.unpack;
   members[Member::unpack_prefix] = counted.prefix;
-  members[Member::weigh] = weigh(counted.pattern, module);
+  members[Member::handlers] = handlers(counted.pattern, module);
   members[Member::unit] = library.handle_of(counted.unit);
   members[Member::unit_bytes] = llvm::ConstantInt::get(number, uint64_t(counted.unit->bytes));
   members[Member::spent] = spent;

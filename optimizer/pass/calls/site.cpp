@@ -64,16 +64,16 @@ llvm::Value* run_of(const Node& node, llvm::IRBuilder<>& builder) {
                   : run_of(*node.parts[0], builder);
 }
 
-llvm::Value* is_left(options::Pattern pattern, options::Side side, options::Taker to_whom,
-                     llvm::Value* bytes, llvm::Value* run, llvm::IRBuilder<>& builder) {
+llvm::Value* is_handled_by(options::Pattern pattern, options::Side side, options::Handler handler,
+                           llvm::Value* bytes, llvm::Value* run, llvm::IRBuilder<>& builder) {
   llvm::Value* result = nullptr;
   const auto within = [&](llvm::Value* value, int64_t from, int64_t to) {
     // One unsigned comparison: a value below `from` wraps around to a huge one.
     return builder.CreateICmpULE(builder.CreateSub(value, builder.getInt64(uint64_t(from))),
                                  builder.getInt64(uint64_t(to - from)));
   };
-  for (const options::Left& one : options::left(pattern, side)) {
-    if (one.to_whom != to_whom) continue;
+  for (const options::HandlerRule& one : options::handler_rules(pattern, side)) {
+    if (one.handler != handler) continue;
     llvm::Value* is_one = builder.CreateAnd(within(bytes, one.from, one.to),
                                             within(run, one.run_from + 1, one.run_to));
     result = result == nullptr ? is_one : builder.CreateOr(result, is_one);
@@ -104,11 +104,11 @@ bool Specializer::examine(llvm::CallBase& call, const Mover& row, size_t triple,
     why = shaper.why() + ": " + known.type->text();
     return false;
   }
-  return weigh(call, row, side_of(row, triple), known, why);
+  return choose_handlers(call, row, side_of(row, triple), known, why);
 }
 
-bool Specializer::weigh(llvm::CallBase& call, const Mover& row, options::Side side, Known& known,
-                        std::string& why) {
+bool Specializer::choose_handlers(llvm::CallBase& call, const Mover& row, options::Side side,
+                                  Known& known, std::string& why) {
   const Node& node = *known.shape.node;
   const bool has_gaps = node.kind != Node::kRun;
   known.most = !has_gaps       ? kMostInPlace
@@ -118,12 +118,12 @@ bool Specializer::weigh(llvm::CallBase& call, const Mover& row, options::Side si
                    : interface::kMostPackBytes;
   if (has_gaps && row.peer >= 0) {
     llvm::IRBuilder<> builder(&call);
-    const auto is_of = [&, run = run_of(node, builder)](options::Taker whom) {
-      return is_left(known.shape.pattern, side, whom, node.bytes, run, builder);
+    const auto is_of = [&, run = run_of(node, builder)](options::Handler handler) {
+      return is_handled_by(known.shape.pattern, side, handler, node.bytes, run, builder);
     };
-    known.is_left = is_of(options::Taker::kLibrary);
-    known.is_preloads = is_of(options::Taker::kPreload);
-    known.is_apart = is_of(options::Taker::kApart);
+    known.is_librarys = is_of(options::Handler::kLibrary);
+    known.is_preloads = is_of(options::Handler::kPreload);
+    known.with_gap = is_of(options::Handler::kWithGap);
   }
   if (row.collective == Collective::kEach)
     known.most = std::min(known.most, interface::kMostToEachBytes);
@@ -134,7 +134,7 @@ bool Specializer::weigh(llvm::CallBase& call, const Mover& row, options::Side si
   } else if (size > known.most) {
     why = std::to_string(size) + " bytes are more than pay to be packed first (" +
           std::to_string(known.most) + "): " + known.type->text();
-  } else if (known.is_left != nullptr && is(known.is_left, -1)) {
+  } else if (known.is_librarys != nullptr && is(known.is_librarys, -1)) {
     why = std::to_string(size) +
           " bytes are moved as well by the MPI library (`lacuna tune`): " + known.type->text();
   } else if (row.collective != Collective::kNone && known.shape.unit == library_.packed()) {

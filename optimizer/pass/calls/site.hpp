@@ -20,10 +20,10 @@ enum class CommSize { kStaticShort, kStaticLong, kShapeStatic, kDynamic };
 // The length of the runs of a shape in bytes: the mean of a struct's fields; otherwise the length
 // of the first run.
 llvm::Value* run_of(const Node& node, llvm::IRBuilder<>& builder);
-// Whether the tables leave a message to that taker (options::Taker), as a value of the run time;
-// nullptr: they leave no message of this pattern to it.
-llvm::Value* is_left(options::Pattern pattern, options::Side side, options::Taker to_whom,
-                     llvm::Value* bytes, llvm::Value* run, llvm::IRBuilder<>& builder);
+// Whether the tables give a message to that handler, as a value of the run time;
+// nullptr: they give it no message of this pattern.
+llvm::Value* is_handled_by(options::Pattern pattern, options::Side side, options::Handler handler,
+                           llvm::Value* bytes, llvm::Value* run, llvm::IRBuilder<>& builder);
 
 const char* words(CommSize size);
 
@@ -53,15 +53,15 @@ class Specializer {
     Shape shape;       // of all elements
     int64_t most = 0;  // the most bytes that are packed first
     // Flags of the run time; nullptr: never.
-    llvm::Value* is_left = nullptr;      // the library moves the program's type as fast
+    llvm::Value* is_librarys = nullptr;  // the library moves the program's type as fast
     llvm::Value* is_preloads = nullptr;  // the preload moves it faster, if it is there
-    llvm::Value* is_apart = nullptr;     // packed data are sent with a gap
+    llvm::Value* with_gap = nullptr;     // packed data are sent with a gap
   };
   // Finds the type and its shape, and whether to pack first; false, with `why`, if not.
   bool examine(llvm::CallBase& call, const Mover& row, size_t triple, Shaper& shaper, Known& known,
                std::string& why);
-  bool weigh(llvm::CallBase& call, const Mover& row, options::Side side, Known& known,
-             std::string& why);
+  bool choose_handlers(llvm::CallBase& call, const Mover& row, options::Side side, Known& known,
+                       std::string& why);
   // A BufferArg in the frame, filled for one triple.
   llvm::Value* buffer_arg(llvm::CallBase& call, const Triple& triple, const Known& known,
                           llvm::IRBuilder<>& builder, bool is_kept);
