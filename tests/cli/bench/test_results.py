@@ -84,6 +84,22 @@ def apps():
     return {"provenance": HEADER | {"kind": "apps", "language": "c++"}, "rows": rows}
 
 
+def gpu():
+    header = {key: value for key, value in HEADER.items() if key not in ("mpi", "compiler")}
+    header |= {"device": "A GPU", "cuda_runtime": 13000, "cuda_driver": 12030}
+    rows = [
+        {"row": f"{family}/x", "op": op, "bytes": 64, "us": 2.0, "ceiling_us": 1.0}
+        | {"ceiling_with_reads_us": 1.5, "rivals_us": rivals, "fastest": "hand", "over": 0.5}
+        for family, rivals in (
+            ("strided", {"memcpy": 1.0, "hand": 4.0, "element": 6.0, "2d": 8.0, "blocks": 100.0}),
+            ("index", {"memcpy": 1.0, "hand": 4.0, "element": 6.0}),
+        )
+        for op in ("pack", "unpack")
+    ]
+    small = [{"kind": "small", "what": "an empty launch", "value": 4.25, "unit": "us"}]
+    return {"provenance": header, "rows": rows, "small": small}
+
+
 @pytest.fixture
 def root(tmp_path):
     """A checkout with the README of this one and no results, and files of results beside it."""
@@ -99,7 +115,7 @@ def root(tmp_path):
     )
     (made / "README.md").write_text(text)
     (made / "docs/results/README.md").write_text((ROOT / "docs/results/README.md").read_text())
-    for made_up in (transpose, preload, apps, engine):
+    for made_up in (transpose, preload, apps, engine, gpu):
         (tmp_path / f"{made_up.__name__}.json").write_text(json.dumps(made_up()))
     return made
 
@@ -143,6 +159,21 @@ def test_pages_are_made_of_the_data(lacuna, root):
     for name in re.findall(r"\]\((toy-\w+\.svg)\)", page):
         assert (root / "docs/results" / name).read_text().startswith("<?xml")
     assert lacuna("bench", "results", "--root", root, "--check").returncode == 0
+
+
+def test_a_gpu_has_a_page_of_its_own(lacuna, root):
+    words = ("bench", "results", "--root", root)
+    result = lacuna(*words, "--machine", "gpu", "--add", "gpu.json")
+    assert result.returncode == 0, result.stderr
+    page = (root / "docs/results/gpu.md").read_text()
+    assert "| GPU | A GPU |" in page
+    assert "commit 0123456; CUDA runtime 13.0, driver 12.3." in page
+    assert "| strided | pack | 1 | 0.50 | 2.0 | 3.0 | 4.0 | 50.0 |" in page
+    assert "| index | pack | 1 | 0.50 | 2.0 | 3.0 |  |  |" in page
+    assert "| all | pack | 2 | 0.50 | 2.0 | 3.0 | 4.0 | 50.0 |" in page
+    assert "| an empty launch | 4.25 us |" in page
+    assert (root / "docs/results/gpu-gpu.svg").read_text().startswith("<?xml")
+    assert lacuna(*words, "--check").returncode == 0
 
 
 def test_the_table_of_the_readme_is_made_of_the_data(lacuna, root):

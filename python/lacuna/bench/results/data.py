@@ -29,6 +29,10 @@ COLUMNS = {
         *("mpi", "start", "row", "family", "op", "cache", "rival", "bytes"),
         *("median_ns", "mad_ns", "samples"),
     ],
+    "gpu": [
+        *("row", "op", "bytes", "us", "ceiling_us", "ceiling_with_reads_us"),
+        *("hand", "element", "2d", "blocks"),
+    ],
 }
 _RIVALS = ("memcpy", "by-hand", "mpi", "lacuna")
 _DIGITS = 5  # of a time
@@ -43,6 +47,7 @@ class Data:
     provenance: dict[str, Any]
     rows: list[Row]
     calls: list[dict[str, Any]]  # instructions of calls, of `preload`
+    small: list[dict[str, Any]]  # times of small messages, of `gpu`
     digest: str  # of the file
 
     def mark(self) -> str:
@@ -57,7 +62,8 @@ def load(path: Path) -> Data:
         found = json.loads(text)
         rows = [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        return Data(found["kind"], found["provenance"], rows, found.get("calls", []), digest)
+        calls, small = found.get("calls", []), found.get("small", [])
+        return Data(found["kind"], found["provenance"], rows, calls, small, digest)
     except (ValueError, KeyError, TypeError) as error:
         raise LacunaError(
             Exit.USAGE,
@@ -89,8 +95,7 @@ def add(path: Path, folder: Path) -> Path:
             f"{path} holds no results that are shown",
             f"give a file of lacuna bench {', '.join(COLUMNS)} with --json",
         ) from error
-    if "calls" in found:
-        header["calls"] = found["calls"]
+    header |= {name: found[name] for name in ("calls", "small") if name in found}
     cpu = found["provenance"]["cpu"]
     if any(other.provenance["cpu"] != cpu for other in of_machine(folder) if other.kind != kind):
         raise LacunaError(
@@ -120,7 +125,8 @@ def _kind(found: dict[str, Any]) -> str:
     if found["provenance"].get("kind") == "apps":
         return "apps"
     first = found["rows"][0]
-    for kind, mark in (("engine", "rival"), ("preload", "ways"), ("transpose", "n")):
+    marks = {"engine": "rival", "preload": "ways", "transpose": "n", "gpu": "ceiling_us"}
+    for kind, mark in marks.items():
         if mark in first:
             return kind
     raise KeyError("rows")
@@ -134,12 +140,13 @@ def _without_places(provenance: dict[str, Any]) -> dict[str, Any]:
             del words[words.index(option) : words.index(option) + 2]
     environment = dict(provenance["environment"])
     environment.pop(paths.LIBRARY_DIR, None)
-    libraries = {name: text.splitlines()[0] for name, text in provenance["mpi"].items()}
+    libraries = {name: text.splitlines()[0] for name, text in provenance.get("mpi", {}).items()}
     return provenance | {"command": words, "environment": environment, "mpi": libraries}
 
 
 def _row(kind: str, row: Row) -> list[Any]:
     taken = row | {"samples": len(row.get("samples_s") or row.get("samples_ns") or [])}
+    taken |= row.get("rivals_us", {})
     return [_short(taken.get(name)) for name in COLUMNS[kind]]
 
 

@@ -48,6 +48,11 @@ def version(library: str) -> str:
     return found[0] if found else library
 
 
+def _cuda(number: int) -> str:
+    """CUDA's 12030 is 12.3."""
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
 def _libraries(provenance: dict[str, Any]) -> str:
     named = provenance["mpi"].items()
     return ", ".join(f"{mpis.TITLE[name]} {version(words)}" for name, words in named)
@@ -62,7 +67,8 @@ def index(machines: list[str]) -> str:
 def page(machine: str, found: list[Data]) -> str:
     """The page of a machine: its card, and a section for each benchmark."""
     told = found[0].provenance
-    card = [
+    card = [["GPU", told["device"]]] if "device" in told else []
+    card += [
         ["CPU", told["cpu"]],
         ["cores that may be used", str(told["cores"])],
         ["kernel", told["kernel"]],
@@ -83,12 +89,13 @@ def page(machine: str, found: list[Data]) -> str:
 
 def _section(machine: str, data: Data) -> list[str]:
     told = data.provenance
-    words = (
-        f"{told['date'][:10]}; lacuna {told['lacuna']}, commit {_commit(told)}; "
-        f"{_libraries(told)}; benchmark compiled by {_compiler(told)}."
-    )
+    made = f"{told['date'][:10]}; lacuna {told['lacuna']}, commit {_commit(told)}; "
+    if data.kind == "gpu":
+        made += f"CUDA runtime {_cuda(told['cuda_runtime'])}, driver {_cuda(told['cuda_driver'])}."
+    else:
+        made += f"{_libraries(told)}; benchmark compiled by {_compiler(told)}."
     return [
-        *tables.prose(words),
+        *tables.prose(made),
         "",
         f"    {_command(told)}",
         "",

@@ -159,9 +159,33 @@ def _engine(data: Data) -> Any:
     return figure
 
 
+def _gpu(data: Data) -> Any:
+    families = tables.gpu_families(data.rows)
+    bars = [("a thread an element", _LIBRARY, "element"), ("by hand", _BY_HAND, "hand")]
+    bars.append(("lacuna", _LACUNA, "us"))
+    figure, panels = figures.panels(1, 2.4 * len(OPS) + 0.6, len(OPS), 9.2)
+    width, most = 0.8 / len(bars), 1.0
+    for op, panel in zip(OPS, panels[:, 0], strict=True):
+        for index, (label, color, way) in enumerate(bars):
+            rows = [[row for row in found if row["op"] == op] for found in families.values()]
+            heights = [tables.gpu_share(chosen, way) or 0.0 for chosen in rows]
+            most = max(most, *heights)
+            left = [at + (index - 1) * width for at in range(len(families))]
+            panel.bar(left, heights, width, label=label, color=color)
+        panel.axhline(1, color=_PEAK, linestyle="--", label="the device's own copy: the peak")
+        panel.set_xticks(range(len(families)), families, fontsize=7, rotation=30)
+        panel.grid(alpha=0.3, axis="y")
+        panel.set_title(op, fontsize=9)
+        panel.set_ylabel("share of the peak")
+    for panel in panels[:, 0]:
+        panel.set_ylim(0, _ABOVE_PEAK * most)
+    return figure
+
+
 _DRAWN: dict[str, Callable[[Data], Any]] = {
     "transpose": _transpose,
     "preload": _preload,
     "apps": _apps,
     "engine": _engine,
+    "gpu": _gpu,
 }

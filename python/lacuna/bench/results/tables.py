@@ -277,10 +277,69 @@ def _engine(data: Data) -> list[str]:
     return lines
 
 
-SECTIONS = {"transpose": _transpose, "preload": _preload, "apps": _apps, "engine": _engine}
+# ---- gpu -------------------------------------------------------------------------------------
+
+# The rivals of `lacuna bench gpu`, as columns are headed.
+GPU_RIVALS = {
+    "hand": "by hand",
+    "element": "a thread an element",
+    "2d": "`cudaMemcpy2DAsync`",
+    "blocks": "a copy a block",
+}
+
+
+def gpu_families(rows: list[Row]) -> dict[str, list[Row]]:
+    """The rows of each family, and all."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["row"].partition("/")[0], []).append(row)
+    return found | {"all": rows}
+
+
+def gpu_share(rows: list[Row], way: str = "us") -> float | None:
+    """Of the speed of the device's own copy of payload and touched sectors, by lacuna or a rival:
+    the geometric mean over the rows that were measured so."""
+    return geometric_mean(row["ceiling_us"] / row[way] for row in rows if row[way])
+
+
+def gpu_faster(rows: list[Row], rival: str) -> float | None:
+    """How many times faster lacuna is than a rival, geometric."""
+    return geometric_mean(row[rival] / row["us"] for row in rows if row[rival])
+
+
+def _gpu(data: Data) -> list[str]:
+    lines = prose(
+        "Packing and unpacking in the device's memory. Share of the speed of the device's own copy "
+        "of as many bytes as the payload and the touched sectors of 32 bytes have, and how many "
+        "times as fast lacuna is as other ways: geometric means."
+    )
+    rows = []
+    for family, members in gpu_families(data.rows).items():
+        for op in OPS:
+            chosen = [row for row in members if row["op"] == op]
+            share = gpu_share(chosen)
+            if share is None:
+                continue
+            cells = [family if op == OPS[0] else "", op, str(len(chosen)), f"{share:.2f}"]
+            rows.append([*cells, *(times(gpu_faster(chosen, one)) for one in GPU_RIVALS)])
+    lines += ["", *table(["family", "", "rows", "share", *GPU_RIVALS.values()], rows, 2)]
+    if data.small:
+        small = [[one["what"], f"{one['value']:.4g} {one['unit']}"] for one in data.small]
+        lines += ["", *table(["small messages, mapped memory", ""], small)]
+    return lines
+
+
+SECTIONS = {
+    "transpose": _transpose,
+    "preload": _preload,
+    "apps": _apps,
+    "engine": _engine,
+    "gpu": _gpu,
+}
 TITLES = {
     "transpose": "Transpose (Byna et al. 2003)",
     "preload": "Messages and collectives",
     "apps": "Applications",
     "engine": "The engine alone",
+    "gpu": "In a GPU's memory",
 }
