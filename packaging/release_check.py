@@ -176,7 +176,7 @@ def build_faults(root: Path) -> list[Fault]:
 
 def docs_faults(root: Path) -> list[Fault]:
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    tests = ["tests/cli/test_docs.py", "tests/site/test_site.py"]
+    tests = ["tests/cli/tree/test_docs.py", "tests/site/test_site.py"]
     again = f"see .venv/bin/python -m pytest {' '.join(tests)}"
     return command_faults(root, [*words, *tests], again)
 

@@ -12,7 +12,7 @@ import pytest
 from lacuna.base import paths
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("LACUNA_BUILD_DIR", ROOT / "build" / "release"))
+BUILD = Path(os.environ.get("LACUNA_BUILD_DIR", ROOT / "build" / "release")).resolve()
 MPI_ROOT = ROOT / "build" / "mpi"
 COMMAND = Path(sys.executable).parent / "lacuna"
 # The names that LACUNA_CPU knows.

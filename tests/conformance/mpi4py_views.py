@@ -30,7 +30,9 @@ def run(options, before: list[str], program: Path, *arguments: str) -> list[str]
     words = [*before, launcher, *LAUNCHER_OPTIONS.get(options.mpi, []), "-n", "2"]
     words += [str(options.python), str(program), *arguments]
     environment = environment_of(options.mpi, options.mpi_root)
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "python"), str(ROOT / "tests/cli")])
+    environment["PYTHONPATH"] = os.pathsep.join(
+        [str(ROOT / "python"), str(ROOT / "tests/cli/engine")]
+    )
     result = subprocess.run(
         words, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
     )

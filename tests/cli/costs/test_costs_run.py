@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from conftest import BUILD, MPI_ROOT, one_line_error, program
 from elftools.elf.elffile import ELFFile
-from test_watch import MPIS, TYPE, launch
+from topics import MPIS, TYPE, launch
 
 from lacuna.launch import run
 from lacuna.report import advice as costs_advice

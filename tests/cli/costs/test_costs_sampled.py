@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 from conftest import BUILD, launch_words, preload, run_quietly
-from test_watch import MPIS
+from topics import MPIS
 
 from lacuna.report import advice as costs_advice
 

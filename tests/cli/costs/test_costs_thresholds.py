@@ -4,7 +4,7 @@
 
 import pytest
 from conftest import BUILD, launch_words, run_quietly
-from test_watch import MPIS
+from topics import MPIS
 
 from lacuna.costs import knobs as costs_knobs
 

@@ -7,35 +7,14 @@ import shlex
 from datetime import datetime, timezone
 
 import pytest
-from conftest import BUILD, MPI_ROOT, launch_words, one_line_error, preload, program, run_quietly
+from conftest import MPI_ROOT, one_line_error, program
+from topics import MPIS, TYPE, launch
 
 from lacuna import VERSION
 from lacuna.base.errors import Exit, LacunaError
 from lacuna.launch import run
 from lacuna.report import job as job_report
 from lacuna.report.command import report as report_files
-
-MPIS = {"mpich": "mpich", "openmpi": "ompi", "intelmpi": "mpich", "mpiabi": "mpiabi"}
-TYPE = "vector(32, 1, 32, double)"
-
-
-def launch(mpi, ranks, tests, *topics, environment=None, without=(), check=True):
-    """Runs topics of interpose_`tests` under lacuna; ranks in `without` run without it."""
-    family = MPIS[mpi]
-    path = str(BUILD / "bin" / f"interpose_{tests}_{family}")
-    words, found_by = launch_words(mpi, family)
-    environment = {"LACUNA_ALWAYS": "1"} | (environment or {})
-    for rank in range(ranks):
-        words += [":"] if rank else []
-        words += ["-n", "1"]
-        if rank not in without:
-            words += ["env", f"LD_PRELOAD={preload(family)}"]
-        else:
-            words += ["env"]
-        words += [path, *topics]
-    result = run_quietly(words, environment | found_by)
-    assert not check or result.returncode == 0, result.stdout + result.stderr
-    return result
 
 
 def row(report, function, text=TYPE):

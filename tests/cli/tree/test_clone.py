@@ -95,7 +95,7 @@ def test_a_clone_configures_builds_and_runs(clone):
     assert "making .venv" not in said
     assert "installing" not in said
     assert "cmake --build" in do(clone, "make", "-n", "test", "demo", "clean")
-    launcher = clone / "tests" / "cli" / "reused_object.sh"
+    launcher = clone / "tests" / "cli" / "tree" / "reused_object.sh"
     options = ["LACUNA_TESTS=ON", "LACUNA_CUDA=OFF", f"CMAKE_CXX_COMPILER_LAUNCHER={launcher}"]
     do(clone, "cmake", "--preset", "release", *(f"-D{option}" for option in options))
     reused = {"LACUNA_REUSED": str(BUILD), "LACUNA_COMPILED": COMPILED}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Programs to be killed: tests/cli/test_killed.py kills them, and checks what is left behind.
+// Programs to be killed: tests/cli/run/test_killed.py kills them, and checks what is left behind.
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>

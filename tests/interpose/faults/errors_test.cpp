@@ -275,7 +275,7 @@ TOPIC(errors_handlers) {
   MPI_Type_free(&type);
 }
 
-// Under MPI_ERRORS_ARE_FATAL the job ends (tests/cli/test_watch.py checks how).
+// Under MPI_ERRORS_ARE_FATAL the job ends (tests/cli/run/test_watch.py checks how).
 TOPIC(errors_fatal) {
   MPI_Datatype type = column(8);
   std::vector<double> line(20, 1), matrix(64, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Programs whose every call is known: tests/cli/test_watch.py compares their report with that.
+// Programs whose every call is known: tests/cli/run/test_watch.py compares their report with that.
 #include <unistd.h>
 
 #include <chrono>
