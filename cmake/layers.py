@@ -36,6 +36,7 @@ INTERPOSE = (
     "direct/node",
     "report",
     "observe",
+    "device",
     "types",
     "direct/rooms",
     "direct/messages",

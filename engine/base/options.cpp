@@ -69,6 +69,9 @@ constexpr Option kTable[] = {
      "With LACUNA_DIRECT: `close` or `far` says how far apart the cores of ranks are, which "
      "decides how messages are copied; `alternate` changes it from message to message. Unset: it "
      "is measured. For tests and experiments."},
+    {OptionId::kGpu, "LACUNA_GPU", OptionKind::kFlag, "1",
+     "Data with gaps in a CUDA device's memory are packed and unpacked on the device, by "
+     "liblacuna-cuda.so beside the preload library. 0: such calls go to the MPI library."},
     {OptionId::kAlways, "LACUNA_ALWAYS", OptionKind::kFlag, "0",
      "lacuna handles every call that it can, also where this is not expected to be faster. For "
      "tests and experiments."},

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "interpose/device/moves.hpp"
 #include "interpose/direct/rooms/ranks.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
@@ -22,7 +23,7 @@ int64_t least_bytes_of(direct::Kind kind) {
 }
 
 bool never_pays(Operation operation, MPI_Count count, MPI_Datatype datatype, int64_t least_bytes) {
-  if (is_watched(kAnyWatched) || runtime().always) return false;
+  if (is_watched(kAnyWatched | kDevices) || runtime().always) return false;
   const TypeRecord* record = detail::cached_record(datatype);
   int64_t all = 0;
   if (record == nullptr || count <= 0 ||
@@ -39,6 +40,11 @@ bool may_begin(const Start& start) {
   if (start.blocking()) return true;
   if (start.request() == nullptr || !runtime().nonblocking) return false;
   return !start.persistent() || repeats_collectives(runtime().flavour, runtime().mpich_major);
+}
+
+Answer failed_to_pack(MPI_Comm comm) {
+  static_cast<void>(device::take_failure());
+  return handled(raise_error(comm, MPI_ERR_OTHER));
 }
 
 namespace {

@@ -15,6 +15,7 @@
 #include "interpose/collectives/side.hpp"
 #include "interpose/collectives/uniform.hpp"
 #include "interpose/library/communicator.hpp"
+#include "interpose/library/error_handlers.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/requests/table.hpp"
@@ -227,26 +228,35 @@ void handle_sides(Out* out, const SidePairs& sends, In* in, const SidePairs& rec
 // Whether lacuna may handle the call at all. Call first.
 bool may_begin(const Start& start);
 
-// Makes the library's call with the arguments of the sides.
+// The data were accepted, and a device has failed since. The other ranks may wait for this one, as
+// after other errors in a collective.
+Answer failed_to_pack(MPI_Comm comm);
+
+// Makes the library's call with the arguments of the sides, of which the last is the communicator.
 template <typename Forms, typename Arguments>
 Answer call_library(Sides* sides, const Start& start, const Forms& forms,
                     const Arguments& arguments) {
   if (!sides->out.handled() && !sides->in.handled()) return kDeclined;
+  const MPI_Comm comm = std::get<std::tuple_size_v<Arguments> - 1>(arguments);
   if (start.blocking()) {
-    sides->pack();
+    if (!sides->pack()) return failed_to_pack(comm);
     const int code = std::apply(forms.blocking, arguments);
-    sides->finish(code == MPI_SUCCESS);
-    return handled(code);
+    const int error_class = sides->finish(code == MPI_SUCCESS);
+    return handled(error_class == MPI_SUCCESS ? code : raise_error(comm, error_class));
   }
   PendingRequest* entry = new_pending_sides(sides);
   if (entry == nullptr) return kDeclined;
+  entry->incoming.comm = comm;
   MPI_Request given = MPI_REQUEST_NULL;
   if (start.persistent()) {
     const int code = std::apply(forms.persistent,
                                 std::tuple_cat(arguments, std::make_tuple(start.info(), &given)));
     return handled(settle_made(entry, given, start.request(), code));
   }
-  entry->completion->pack();
+  if (!entry->completion->pack()) {
+    drop_pending(entry);
+    return failed_to_pack(comm);
+  }
   const int code =
       std::apply(forms.nonblocking, std::tuple_cat(arguments, std::make_tuple(&given)));
   return handled(settle_started(entry, given, start.request(), code));

@@ -156,7 +156,8 @@ std::optional<Answer> call_in_room(const direct::Call& call, MPI_Comm comm, cons
   if (!g_gate.threads) direct::last_room(comm) = {comm, room};
   const direct::Entry entry = direct::enter_room(comm, room, call, bytes(*room));
   // With log, report or verification the data are reported outside the room.
-  if (entry == direct::Entry::kBackedOff && !is_watched(kAnyWatched)) return kDeclined;
+  // So are data of devices, which vote no.
+  if (entry == direct::Entry::kBackedOff && !is_watched(kAnyWatched | kDevices)) return kDeclined;
   if (entry != direct::Entry::kMustVote) return std::nullopt;
   finish_freed_requests();
   int error_class = MPI_SUCCESS;

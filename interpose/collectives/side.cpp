@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "interpose/device/moves.hpp"
 #include "interpose/library/device.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
@@ -86,6 +87,12 @@ bool Side::weigh(Operation operation, const TypeRecord& record, MPI_Count count,
                  Benefit* gain) const noexcept {
   gain->record = &record;
   const bool one_run = record.plan == nullptr || (count == 1 && record.single_run);
+  if (is_watched(kDevices) && may_be_on_device(gain->data)) {
+    // Also without gaps, if the library would read them by the CPU.
+    gain->gaps =
+        gain->gaps || !one_run || (record.plan != nullptr && !device::library_knows_devices());
+    return true;
+  }
   gain->gaps = gain->gaps || !one_run;
   if (runtime().always) return true;
   if (!one_run && pays_to_pack(operation, record, count, bytes)) return true;
@@ -93,45 +100,69 @@ bool Side::weigh(Operation operation, const TypeRecord& record, MPI_Count count,
   return false;
 }
 
+// Whether all data are a device's, and are moved there.
+bool Side::is_on_devices() const noexcept {
+  for (const Segment& part : segments_) {
+    const std::byte* const first =
+        part.plan != nullptr ? moved(part.memory, part.plan->offset()) : part.memory;
+    DevicePlace place;
+    if (where_is(first, &place) != Where::kDevice || !device::prepare(place, part.plan, part.count))
+      return false;
+  }
+  return !segments_.empty();
+}
+
 // Borrows memory for the packed data, after all pairs have been weighed.
-bool Side::begin(const TypeRecord* record, const void* data, bool blocking) noexcept {
-  if (may_be_on_device(data)) {
+bool Side::begin(Operation operation, const TypeRecord* record, const void* data,
+                 bool blocking) noexcept {
+  const bool on_device = may_be_on_device(data);
+  if (on_device && !(is_watched(kDevices) && is_message(operation) && is_on_devices())) {
     log_type(*record, Outcome::kOnDevice, bytes_);
     return false;
   }
-  Staging staging = borrow_staging(bytes_, blocking);
+  Staging staging = on_device ? device::borrow_pinned(bytes_) : borrow_staging(bytes_, blocking);
   if (!staging) {
     log_type(*record, Outcome::kNoMemory, bytes_);
     return false;
   }
   staging_ = std::move(staging);
   account_ = account_of(*record);
+  account_.on_device = on_device ? 1 : 0;
   for (const Segment& part : segments_) comes_in_ = comes_in_ || sends_to(part.flow, Flow::kIn);
   log_type(*record, Outcome::kHandled, bytes_);
   return true;
 }
 
-void Side::pack_all() const noexcept {
+bool Side::pack_all() const noexcept {
+  bool ok = true;
   for (const Segment& part : segments_) {
     if (!sends_to(part.flow, Flow::kOut)) continue;
+    std::byte* const packed = staging_.data() + part.at;
     if (part.plan != nullptr) {
-      pack_for(account_, *part.plan, part.memory, part.count, staging_.data() + part.at);
+      ok = pack_for(account_, *part.plan, part.memory, part.count, packed) && ok;
+    } else if (account_.on_device) {
+      ok = device::copy(packed, part.memory, part.bytes, part.memory) && ok;
     } else {
-      std::memcpy(staging_.data() + part.at, part.memory, static_cast<size_t>(part.bytes));
+      std::memcpy(packed, part.memory, static_cast<size_t>(part.bytes));
     }
   }
+  return ok;
 }
 
-void Side::unpack_all() const noexcept {
+bool Side::unpack_all() const noexcept {
+  bool ok = true;
   for (const Segment& part : segments_) {
     if (!sends_to(part.flow, Flow::kIn)) continue;
+    const std::byte* const packed = staging_.data() + part.at;
     if (part.plan != nullptr) {
-      unpack_for(account_, *part.plan, staging_.data() + part.at, part.bytes, part.count,
-                 part.memory);
+      ok = unpack_for(account_, *part.plan, packed, part.bytes, part.count, part.memory) && ok;
+    } else if (account_.on_device) {
+      ok = device::copy(part.memory, packed, part.bytes, part.memory) && ok;
     } else {
-      std::memcpy(part.memory, staging_.data() + part.at, static_cast<size_t>(part.bytes));
+      std::memcpy(part.memory, packed, static_cast<size_t>(part.bytes));
     }
   }
+  return ok;
 }
 
 // Assigns the next bytes of the staging; they are kept free if nothing is moved.
@@ -169,6 +200,7 @@ bool Side::handle(Operation operation, const void* buf, MPI_Count count, MPI_Dat
     return false;
   }
   Benefit gain;
+  gain.data = data;
   if (!weigh(operation, *record, count, bytes / pairs, &gain) || !gain.gaps) return false;
   form_ = form_of(operation, *record);
   if (form_ == runtime().datatype_null) {
@@ -182,7 +214,7 @@ bool Side::handle(Operation operation, const void* buf, MPI_Count count, MPI_Dat
     add(*record, moved(buf, begin * count * record->extent_bytes), (end - begin) * count,
         (end - begin) * count * record->size_bytes, flow);
   }
-  return this->begin(record, data, blocking);
+  return this->begin(operation, record, data, blocking);
 } catch (...) {
   return false;
 }
@@ -217,7 +249,7 @@ bool Side::handle(Operation operation, const void* buf, const Count* counts,
     log_type(*record, Outcome::kMixed);
     return false;
   }
-  return begin(record, gain.data, blocking);
+  return begin(operation, record, gain.data, blocking);
 } catch (...) {
   return false;
 }
@@ -256,7 +288,7 @@ bool Side::handle(Operation operation, const void* buf, const Count* counts,
     }
     add(*record, place_of, count, bytes, flow);
   }
-  return gain.gaps && begin(gain.record, gain.data, blocking);
+  return gain.gaps && begin(operation, gain.record, gain.data, blocking);
 } catch (...) {
   return false;
 }

@@ -81,14 +81,17 @@ class Side {
     }
   }
 
-  void pack_all() const noexcept;
-  void unpack_all() const noexcept;
+  // False: a device has failed.
+  bool pack_all() const noexcept;
+  bool unpack_all() const noexcept;
 
  private:
   struct Benefit;
   bool weigh(Operation operation, const TypeRecord& record, MPI_Count count, int64_t bytes,
              Benefit* gain) const noexcept;
-  bool begin(const TypeRecord* record, const void* data, bool blocking) noexcept;
+  bool begin(Operation operation, const TypeRecord* record, const void* data,
+             bool blocking) noexcept;
+  bool is_on_devices() const noexcept;
   template <typename Displacement>
   bool place(int64_t displacement);
   void add(const TypeRecord& record, const void* memory, MPI_Count count, int64_t bytes, Flow flow);
@@ -111,12 +114,11 @@ struct Sides : Completion {
   bool of_file = false;  // a file operation (files.hpp)
 
   // `in` has data to send, too, if they stay in place.
-  void pack() const noexcept override {
-    if (out.handled()) out.pack_all();
-    if (in.handled()) in.pack_all();
+  bool pack() const noexcept override {
+    return (!out.handled() || out.pack_all()) && (!in.handled() || in.pack_all());
   }
-  void finish(bool success) noexcept override {
-    if (success && in.comes_in()) in.unpack_all();
+  int finish(bool success) noexcept override {
+    return !success || !in.comes_in() || in.unpack_all() ? MPI_SUCCESS : MPI_ERR_OTHER;
   }
   bool may_be_freed() const noexcept override { return of_file; }
 };

@@ -14,6 +14,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/options.hpp"
+#include "interpose/library/gate.hpp"
+
 extern "C" void* __libc_stack_end;  // NOLINT: the loader's name
 
 namespace lacuna {
@@ -21,15 +24,24 @@ namespace {
 
 // CUDA's driver interface, as far as it is needed (cuda.h: CUpointer_attribute, CUmemorytype).
 using PointerAttributeFn = int (*)(void* data, int attribute, uintptr_t address);
+using PointerAttributesFn = int (*)(unsigned count, int* attributes, void** data,
+                                    uintptr_t address);
+constexpr int kContext = 1;
 constexpr int kMemoryType = 2;
+constexpr int kIsManaged = 8;
+constexpr int kOrdinal = 9;
 constexpr unsigned kHostMemory = 1;
+constexpr unsigned kDeviceMemory = 2;
 constexpr int kSuccess = 0;
 
 enum class Runtimes : int { kNone, kCuda, kOthers };
 
 constinit std::atomic<unsigned long long> g_seen_loads{0};
 constinit std::atomic<Runtimes> g_runtimes{Runtimes::kNone};
+constinit std::atomic<void*> g_driver{nullptr};
 constinit std::atomic<PointerAttributeFn> g_pointer_attribute{nullptr};
+constinit std::atomic<PointerAttributesFn> g_pointer_attributes{nullptr};
+constinit std::atomic<void (*)()> g_when_found{nullptr};
 
 int read_load_count(dl_phdr_info* info, size_t, void* count) {
   *static_cast<unsigned long long*>(count) = info->dlpi_adds;
@@ -58,11 +70,26 @@ int look_at_object(dl_phdr_info* info, size_t, void* data) {
   return 0;
 }
 
-PointerAttributeFn find_pointer_attribute(const char* path) {
+// False: it cannot be queried.
+bool find_driver(const char* path) {
   void* cuda = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
-  return cuda != nullptr
-             ? reinterpret_cast<PointerAttributeFn>(dlsym(cuda, "cuPointerGetAttribute"))
-             : nullptr;
+  g_driver.store(cuda, std::memory_order_release);
+  const auto find = [cuda](const char* name) {
+    return cuda != nullptr ? dlsym(cuda, name) : nullptr;
+  };
+  const auto one = reinterpret_cast<PointerAttributeFn>(find("cuPointerGetAttribute"));
+  g_pointer_attribute.store(one, std::memory_order_release);
+  g_pointer_attributes.store(reinterpret_cast<PointerAttributesFn>(find("cuPointerGetAttributes")),
+                             std::memory_order_release);
+  return one != nullptr;
+}
+
+// Before the bit is set: what was decided without devices is forgotten first.
+void announce_devices() noexcept {
+  void (*const when_found)() = g_when_found.load(std::memory_order_acquire);
+  if (when_found == nullptr || is_watched(kDevices) || !option_flag(OptionId::kGpu)) return;
+  when_found();
+  g_gate.watched.fetch_or(kDevices, std::memory_order_release);
 }
 
 // A runtime that cannot be queried counts as kOthers: any address may then be a device's.
@@ -71,14 +98,13 @@ void look_again(unsigned long long loads) noexcept {
   dl_iterate_phdr(look_at_object, &found);
   Runtimes runtimes = found.others ? Runtimes::kOthers : Runtimes::kNone;
   if (found.cuda != nullptr) {
-    const PointerAttributeFn ask = find_pointer_attribute(found.cuda);
+    if (!find_driver(found.cuda)) runtimes = Runtimes::kOthers;
     std::free(found.cuda);
-    g_pointer_attribute.store(ask, std::memory_order_release);
-    if (ask == nullptr) runtimes = Runtimes::kOthers;
     if (runtimes == Runtimes::kNone) runtimes = Runtimes::kCuda;
   }
   g_runtimes.store(runtimes, std::memory_order_release);
   g_seen_loads.store(loads, std::memory_order_release);
+  if (runtimes == Runtimes::kCuda) announce_devices();
 }
 
 // Host memory for certain: the program's image and the main thread's stack always; the heap below
@@ -133,14 +159,24 @@ void measure_heap(uintptr_t address) noexcept {
   if (address < end) g_heap_end.store(end, std::memory_order_relaxed);
 }
 
+unsigned long long count_loads() noexcept {
+  unsigned long long loads = 0;
+  dl_iterate_phdr(read_load_count, &loads);
+  return loads;
+}
+
+// Which runtimes are loaded now.
+Runtimes runtimes_now() noexcept {
+  const unsigned long long loads = count_loads();
+  if (loads != g_seen_loads.load(std::memory_order_acquire)) look_again(loads);
+  return g_runtimes.load(std::memory_order_acquire);
+}
+
 }  // namespace
 
 bool may_be_on_device(const void* address) noexcept {
   if (is_plainly_host(reinterpret_cast<uintptr_t>(address))) return false;
-  unsigned long long loads = 0;
-  dl_iterate_phdr(read_load_count, &loads);
-  if (loads != g_seen_loads.load(std::memory_order_acquire)) look_again(loads);
-  switch (g_runtimes.load(std::memory_order_acquire)) {
+  switch (runtimes_now()) {
     case Runtimes::kNone:
       measure_heap(reinterpret_cast<uintptr_t>(address));
       return false;
@@ -154,6 +190,37 @@ bool may_be_on_device(const void* address) noexcept {
   const PointerAttributeFn ask = g_pointer_attribute.load(std::memory_order_acquire);
   return ask(&type, kMemoryType, reinterpret_cast<uintptr_t>(address)) == kSuccess &&
          type != kHostMemory;
+}
+
+Where where_is(const void* address, DevicePlace* place) noexcept {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  if (is_plainly_host(at)) return Where::kHost;
+  const Runtimes runtimes = runtimes_now();
+  if (runtimes != Runtimes::kCuda)
+    return runtimes == Runtimes::kNone ? Where::kHost : Where::kElsewhere;
+  const PointerAttributesFn ask = g_pointer_attributes.load(std::memory_order_acquire);
+  if (ask == nullptr) return may_be_on_device(address) ? Where::kElsewhere : Where::kHost;
+  int attributes[] = {kMemoryType, kContext, kIsManaged, kOrdinal};
+  unsigned type = 0;
+  unsigned is_managed = 0;
+  DevicePlace found;
+  void* data[] = {&type, &found.context, &is_managed, &found.ordinal};
+  // Of an address that CUDA has never heard of, the type is 0.
+  if (ask(4, attributes, data, at) != kSuccess || type == 0 || type == kHostMemory)
+    return Where::kHost;
+  if (type != kDeviceMemory || (is_managed & 0xFF) != 0) return Where::kElsewhere;
+  *place = found;
+  return Where::kDevice;
+}
+
+void look_for_devices(void (*call)()) noexcept {
+  g_when_found.store(call, std::memory_order_release);
+  look_again(count_loads());
+}
+
+void* driver_function(const char* name) noexcept {
+  void* const driver = g_driver.load(std::memory_order_acquire);
+  return driver != nullptr ? dlsym(driver, name) : nullptr;
 }
 
 }  // namespace lacuna

@@ -29,6 +29,9 @@ inline constexpr uint32_t kLogged = 1;
 inline constexpr uint32_t kReported = 2;
 inline constexpr uint32_t kVerified = 4;
 inline constexpr uint32_t kCosted = 8;  // and kReported
+// CUDA's driver is loaded, and data may be in a device's memory (interpose/device). It is kept with
+// these bits because what is observed leaves the fast paths at the same places.
+inline constexpr uint32_t kDevices = 16;
 inline constexpr uint32_t kAnyWatched = kLogged | kReported | kVerified;
 
 struct Gate {
@@ -54,7 +57,7 @@ struct Gate {
   // One-sided operations that a synchronisation will complete for lacuna, too.
   std::atomic<int64_t> held{0};
   // What the user wants observed: kLogged and the other bits above. Set in MPI_Init; changed later
-  // only by lacuna_interposed_switch().
+  // only by lacuna_interposed_switch(), and where CUDA's driver is found to be loaded.
   std::atomic<uint32_t> watched{0};
   // Open MPI's ABI: the data segments that hold the predefined types, libmpi's and, for copy
   // relocations, the program's. Set before the gate opens.

@@ -121,6 +121,8 @@ Staging need_staging(int64_t bytes, bool blocking) noexcept {
   return staging ? std::move(staging) : borrow_reserved(bytes);
 }
 
+int64_t most_staging_bytes() noexcept { return most_bytes(); }
+
 void trim_staging() noexcept { trim_buffers(); }
 
 }  // namespace lacuna

@@ -51,6 +51,9 @@ Staging need_staging(int64_t bytes, bool blocking) noexcept;
 inline constexpr int64_t kKeptBytes = int64_t{64} << 10;
 Staging borrow_kept() noexcept;
 
+// The most bytes of all buffers together, as the pool is asked for them.
+int64_t most_staging_bytes() noexcept;
+
 // Frees all buffers that are not in use.
 void trim_staging() noexcept;
 

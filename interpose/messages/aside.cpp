@@ -3,16 +3,39 @@
 // Copies send data to a buffer before a receive may overwrite them (MPI_Sendrecv_replace).
 #include <algorithm>
 
+#include "interpose/device/moves.hpp"
 #include "interpose/library/from_bottom.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/messages/message.hpp"
 #include "interpose/types/guard.hpp"
+#include "interpose/types/packing.hpp"
 
 namespace lacuna {
+namespace {
+
+// By the device that has the data. False: it is none that lacuna uses.
+bool pack_by_device(const void* buf, MPI_Count count, MPI_Datatype datatype, Outgoing* outgoing) {
+  Decision decision;
+  if (!is_watched(kDevices) || plainly_predefined(datatype) ||
+      !examine(Operation::kSend, buf, count, datatype, &decision) || !decision.is_on_device())
+    return false;
+  outgoing->staging = device::borrow_pinned(decision.bytes);
+  if (!outgoing->staging || !pack_for(account_of(decision), *decision.record->plan, buf, count,
+                                      outgoing->staging.data())) {
+    static_cast<void>(device::take_failure());
+    return false;
+  }
+  outgoing->data = outgoing->staging.data();
+  outgoing->wire = {runtime().packed, decision.bytes};
+  return decision.bytes <= kNeverOverruns || guard(&outgoing->wire);
+}
+
+}  // namespace
 
 bool pack_aside(const void* buf, MPI_Count count, MPI_Datatype datatype,
                 Outgoing* outgoing) noexcept {
+  if (pack_by_device(buf, count, datatype, outgoing)) return true;
   const Next& next = next_functions();
   const MPI_Comm self = runtime().probe_comm;
   const bool large = next_has_large();

@@ -36,7 +36,8 @@ Answer handle_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype
   Outgoing outgoing;
   outgoing.mode = mode;
   outgoing.tag = tag;
-  if (!make_outgoing(buf, count, datatype, dest, comm, true, &outgoing)) return kDeclined;
+  if (!make_outgoing(buf, count, datatype, dest, comm, true, &outgoing))
+    return without_packed_data(comm);
   return handled(send_packed(mode, &outgoing, dest, tag, comm));
 }
 
@@ -194,6 +195,7 @@ Answer posted_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
   const bool packs = make_outgoing(sendbuf, sendcount, sendtype, dest, comm, true, &outgoing);
   MPI_Request sent = runtime().request_null;
   if (!packs) {
+    if (const Answer failed = without_packed_data(comm); failed.handled) return failed;
     const int code =
         begin_send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm, &sent);
     if (sent == runtime().request_null) return watched(code);
@@ -223,7 +225,10 @@ Answer handle_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
   outgoing.tag = sendtag;
   const bool receives = make_incoming(recvbuf, recvcount, recvtype, source, comm, true, &incoming);
   const bool sends = make_outgoing(sendbuf, sendcount, sendtype, dest, comm, true, &outgoing);
-  if (!receives && !sends) return kDeclined;
+  if (!sends) {
+    const Answer failed = without_packed_data(comm);
+    if (failed.handled || !receives) return failed;
+  }
   if (sends) {
     outgoing.fill();
     sendbuf = outgoing.data;
@@ -284,7 +289,7 @@ Answer handle_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype
   Incoming incoming;
   Staging outgoing;
   if (!make_replacement(buf, count, datatype, dest, source, comm, &outgoing, &incoming))
-    return kDeclined;
+    return without_packed_data(comm);
   const Next& next = next_functions();
   const Wire& wire = incoming.wire;
   OwnStatus own(status);

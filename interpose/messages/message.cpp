@@ -7,13 +7,13 @@
 
 #include <utility>
 
+#include "interpose/device/moves.hpp"
 #include "interpose/direct/arena/arena.hpp"
 #include "interpose/direct/messages/receive.hpp"
 #include "interpose/direct/messages/send.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/rooms/ranks.hpp"
 #include "interpose/library/communicator.hpp"
-#include "interpose/library/device.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
@@ -23,6 +23,12 @@
 #include "interpose/types/packing.hpp"
 
 namespace lacuna {
+
+Answer without_packed_data(MPI_Comm comm) {
+  return is_watched(kDevices) && device::take_failure() ? handled(raise_error(comm, MPI_ERR_OTHER))
+                                                        : kDeclined;
+}
+
 namespace {
 
 Outcome try_to_prepare(const Decision& decision, bool blocking, bool is_guarded, Staging* staging,
@@ -30,7 +36,8 @@ Outcome try_to_prepare(const Decision& decision, bool blocking, bool is_guarded,
   *wire = wire_of(decision);
   if (!is_countable(*wire)) return Outcome::kTooLarge;
   if (is_guarded && !guard(wire)) return Outcome::kMayOverrun;
-  *staging = borrow_staging(decision.bytes, blocking);
+  *staging = decision.is_on_device() ? device::borrow_pinned(decision.bytes)
+                                     : borrow_staging(decision.bytes, blocking);
   return *staging ? Outcome::kHandled : Outcome::kNoMemory;
 }
 
@@ -77,8 +84,8 @@ bool make_direct(const void* buf, MPI_Count count, MPI_Datatype datatype, int de
   Decision decision;
   const direct::Peer* peer = find_peer(buf, count, datatype, dest, comm, &decision);
   if (peer == nullptr || !direct::is_tag_of_send(outgoing->tag) ||
-      !promise(decision.record->plan, buf, count, decision.bytes, account_of(*decision.record),
-               *peer, outgoing)) {
+      !promise(decision.record->plan, buf, count, decision.bytes, account_of(decision), *peer,
+               outgoing)) {
     return false;
   }
   log_type(*decision.record, Outcome::kDirect, decision.bytes);
@@ -101,7 +108,10 @@ bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Comm 
   incoming->buf = buf;
   incoming->count = count;
   incoming->bytes = decision->bytes;
-  incoming->account = account_of(*decision->record);
+  if (is_watched(kReported | kVerified | kDevices)) {
+    incoming->account = account_of(*decision);
+    incoming->by_library = decision->is_on_device();
+  }
   return true;
 }
 
@@ -161,8 +171,10 @@ bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int 
     return false;
   }
   outgoing->data = outgoing->staging.data();
-  pack_for(account_of(*decision.record), *decision.record->plan, buf, count,
-           outgoing->staging.data());
+  if (!pack_for(account_of(decision), *decision.record->plan, buf, count,
+                outgoing->staging.data())) {
+    return false;
+  }
   log_type(*decision.record, Outcome::kHandled, decision.bytes);
   return true;
 }
@@ -191,7 +203,7 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
   source->buf = buf;
   source->count = count;
   source->bytes = decision.bytes;
-  source->account = account_of(*decision.record);
+  source->account = account_of(decision);
   return true;
 }
 
@@ -243,8 +255,7 @@ bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int des
   }
   if (dest == MPI_PROC_NULL) return true;
   if (incoming->by_library) return direct::pack_by_library(*incoming, count, outgoing->data());
-  pack_for(incoming->account, *incoming->plan, buf, count, outgoing->data());
-  return true;
+  return pack_for(incoming->account, *incoming->plan, buf, count, outgoing->data());
 }
 
 bool is_message(const MPI_Message* message) noexcept {

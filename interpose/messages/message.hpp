@@ -70,11 +70,15 @@ void send_and_fill(Outgoing* outgoing, bool is_out, const Send& send) {
 bool prepare(const Decision& decision, bool blocking, bool is_guarded, Staging* staging,
              Wire* wire) noexcept;
 
-// False: decline, and nothing has happened.
+// False: decline, and nothing has happened; or a device has failed (without_packed_data()).
 bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
                    bool blocking, Outgoing* outgoing) noexcept;
 bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
                    bool blocking, Incoming* incoming) noexcept;
+
+// What a call returns that has no packed data: it is declined, unless it was accepted and a device
+// has failed since. Then the error is raised.
+Answer without_packed_data(MPI_Comm comm);
 
 // Both halves of MPI_Sendrecv_replace. The library would also pack the sending half, so the
 // decision is the receiving half's.

@@ -37,7 +37,7 @@ Answer start_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
   outgoing.tag = tag;
   if (!make_outgoing(buf, count, datatype, dest, comm, false, &outgoing)) {
     drop_pending(entry);
-    return kDeclined;
+    return without_packed_data(comm);
   }
   MPI_Request started = runtime().request_null;
   int code = MPI_SUCCESS;
@@ -175,10 +175,12 @@ Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
   Outgoing outgoing;
   outgoing.tag = sendtag;
   if (dest != MPI_PROC_NULL &&
-      !make_outgoing(sendbuf, sendcount, sendtype, dest, comm, false, &outgoing) &&
-      !pack_aside(sendbuf, sendcount, sendtype, &outgoing)) {
-    drop_pending(entry);
-    return kDeclined;
+      !make_outgoing(sendbuf, sendcount, sendtype, dest, comm, false, &outgoing)) {
+    const Answer failed = without_packed_data(comm);
+    if (failed.handled || !pack_aside(sendbuf, sendcount, sendtype, &outgoing)) {
+      drop_pending(entry);
+      return failed;
+    }
   }
   MPI_Request sent = runtime().request_null;
   int code = MPI_SUCCESS;
@@ -222,6 +224,13 @@ bool needs_length(MPI_Count count, MPI_Datatype datatype) {
                                packed_receive(*record, count) != nullptr);
 }
 
+// Whether the data are received into a device's memory by lacuna, which must know the length, too.
+bool comes_to_device(void* buf, MPI_Count count, MPI_Datatype datatype) {
+  Decision decision;
+  return is_watched(kDevices) && !plainly_predefined(datatype) &&
+         examine(Operation::kUnpack, buf, count, datatype, &decision) && decision.is_on_device();
+}
+
 }  // namespace
 
 // Only the sending half is packed: with MPICH 5.0.2 and Intel MPI 2021.19 the request's status is
@@ -234,8 +243,9 @@ Answer handle_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype s
   if (!may_start(sendtype, request)) return kDeclined;
   // Split the call if the message may be held for a probe; if it is received over the data that are
   // sent (it may be a token); or if the length must be known.
-  if (is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads || sendbuf == recvbuf ||
-                                 needs_length(recvcount, recvtype))) {
+  if ((is_open(kDirectSwitch) && (direct::any_held() || g_gate.threads || sendbuf == recvbuf ||
+                                  needs_length(recvcount, recvtype))) ||
+      comes_to_device(recvbuf, recvcount, recvtype)) {
     const Answer split = split_isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
                                          recvcount, recvtype, source, recvtag, comm, request);
     if (split.handled) return split;  // else the send data are too many to be copied
@@ -246,9 +256,10 @@ Answer handle_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype s
   outgoing.tag = sendtag;
   const bool sends = make_outgoing(sendbuf, sendcount, sendtype, dest, comm, false, &outgoing);
   entry->receive = watch_receive(recvbuf, recvcount, recvtype, source, comm, &entry->incoming);
-  if (!sends && !entry->receive) {
+  const Answer failed = sends ? kDeclined : without_packed_data(comm);
+  if (failed.handled || (!sends && !entry->receive)) {
     drop_pending(entry);
-    return kDeclined;
+    return failed;
   }
   if (sends) {
     outgoing.fill();

@@ -3,7 +3,10 @@
 // MPI_Pack and MPI_Unpack. In homogeneous jobs the packed form of MPICH, Open MPI, Intel MPI and
 // their kin is the bytes of the typemap in order, without headers, so buffers packed by lacuna and
 // by the library are interchangeable (the differential tests hold both against each other).
+#include "interpose/device/moves.hpp"
 #include "interpose/functions/bodies.hpp"
+#include "interpose/library/device.hpp"
+#include "interpose/library/error_handlers.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/observe/log.hpp"
@@ -29,6 +32,21 @@ bool fits(int64_t bytes, MPI_Count position, MPI_Count space) {
   return position >= 0 && space >= position && space - position >= bytes;
 }
 
+// Whether lacuna can move data between the memory of a decision and a buffer for packed data that
+// is the program's: not where only the latter is on a device.
+bool reaches(const Decision& decision, const void* packed) {
+  if (!is_watched(kDevices)) return true;
+  DevicePlace place;
+  const Where where = where_is(packed, &place);
+  return where == Where::kHost ||
+         (where == Where::kDevice && decision.is_on_device() && device::prepare(place, nullptr, 0));
+}
+
+Answer failed(MPI_Comm comm) {
+  static_cast<void>(device::take_failure());
+  return handled(raise_error(comm, MPI_ERR_OTHER));
+}
+
 }  // namespace
 
 template <typename Count>
@@ -38,11 +56,13 @@ Answer handle_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, 
   Decision decision;
   if (!examine(Operation::kPack, inbuf, incount, datatype, &decision)) return kDeclined;
   const MPI_Count begin = *position;
-  if (!fits(decision.bytes, begin, outsize)) return kDeclined;
+  if (!fits(decision.bytes, begin, outsize) || !reaches(decision, outbuf)) return kDeclined;
   int code = MPI_SUCCESS;
   if (is_bad_communicator(comm, &code)) return handled(code);
-  pack_for(account_of(*decision.record), *decision.record->plan, inbuf, incount,
-           static_cast<std::byte*>(outbuf) + begin);
+  if (!pack_for(account_of(decision), *decision.record->plan, inbuf, incount,
+                static_cast<std::byte*>(outbuf) + begin)) {
+    return failed(comm);
+  }
   *position = static_cast<Count>(begin + decision.bytes);
   log_type(*decision.record, Outcome::kHandled, decision.bytes);
   return handled(MPI_SUCCESS);
@@ -55,11 +75,13 @@ Answer handle_unpack(const void* inbuf, MPI_Count insize, Count* position, void*
   Decision decision;
   if (!examine(Operation::kUnpack, outbuf, outcount, datatype, &decision)) return kDeclined;
   const MPI_Count begin = *position;
-  if (!fits(decision.bytes, begin, insize)) return kDeclined;
+  if (!fits(decision.bytes, begin, insize) || !reaches(decision, inbuf)) return kDeclined;
   int code = MPI_SUCCESS;
   if (is_bad_communicator(comm, &code)) return handled(code);
-  unpack_for(account_of(*decision.record), *decision.record->plan,
-             static_cast<const std::byte*>(inbuf) + begin, decision.bytes, outcount, outbuf);
+  if (!unpack_for(account_of(decision), *decision.record->plan,
+                  static_cast<const std::byte*>(inbuf) + begin, decision.bytes, outcount, outbuf)) {
+    return failed(comm);
+  }
   *position = static_cast<Count>(begin + decision.bytes);
   log_type(*decision.record, Outcome::kHandled, decision.bytes);
   return handled(MPI_SUCCESS);

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <utility>
 
+#include "interpose/device/moves.hpp"
 #include "interpose/direct/messages/probe.hpp"
 #include "interpose/direct/messages/receive.hpp"
 #include "interpose/functions/bodies.hpp"
@@ -65,16 +66,20 @@ bool send_token(PendingRequest* entry) {
   return is_sent;
 }
 
-// Prepares a start. Returns whether the library's MPI_Start must be called; false: a substitute has
-// been started.
-bool begin(PendingRequest* entry) {
+// What a start has come to: the library's MPI_Start must be called; a substitute has been started;
+// or a device has failed, and nothing is started.
+enum class Begun { kMustStart, kSubstituted, kFailed };
+
+// Prepares a start.
+Begun begin(PendingRequest* entry) {
   // Active and incomplete: the program's mistake, left to the library. Active but complete: an
   // earlier start has failed.
-  if (entry->active && (entry->substituted != 0 || !is_complete(entry->request))) return true;
+  if (entry->active && (entry->substituted != 0 || !is_complete(entry->request)))
+    return Begun::kMustStart;
   if (entry->completion != nullptr) {
-    entry->completion->pack();
+    if (!entry->completion->pack()) return Begun::kFailed;
     activate(entry);
-    return true;
+    return Begun::kMustStart;
   }
   Incoming& incoming = entry->incoming;
   incoming.payload_bytes = -1;
@@ -87,10 +92,18 @@ bool begin(PendingRequest* entry) {
   if (is_substituted)
     entry->substituted = g_substituted.fetch_add(1, std::memory_order_relaxed) + 1;
   const SendSource& source = entry->source;
-  if (!is_substituted && entry->outgoing)
-    pack_for(source.account, *source.plan, source.buf, source.count, entry->outgoing.data());
+  if (!is_substituted && entry->outgoing &&
+      !pack_for(source.account, *source.plan, source.buf, source.count, entry->outgoing.data())) {
+    return Begun::kFailed;
+  }
   activate(entry);
-  return !is_substituted;
+  return is_substituted ? Begun::kSubstituted : Begun::kMustStart;
+}
+
+int raise_failed_start(const PendingRequest& entry) {
+  static_cast<void>(device::take_failure());
+  return raise_error(entry.completion != nullptr ? entry.incoming.comm : entry.source.comm,
+                     MPI_ERR_OTHER);
 }
 
 }  // namespace
@@ -150,8 +163,13 @@ Answer handle_start(MPI_Request* request) {
   finish_freed_requests();
   PendingRequest* entry = request != nullptr ? find_persistent(*request) : nullptr;
   if (entry == nullptr) return kDeclined;
-  const direct::PostingLock posting;
-  return handled(begin(entry) ? next_functions().MPI_Start(request) : MPI_SUCCESS);
+  Begun begun{};
+  {
+    const direct::PostingLock posting;
+    begun = begin(entry);
+    if (begun == Begun::kMustStart) return handled(next_functions().MPI_Start(request));
+  }
+  return handled(begun == Begun::kFailed ? raise_failed_start(*entry) : MPI_SUCCESS);
 }
 
 Answer handle_startall(int count, MPI_Request* requests) {
@@ -171,9 +189,11 @@ Answer handle_startall(int count, MPI_Request* requests) {
     // The library's requests before this one are started first, so that a substitute's message does
     // not overtake theirs.
     int code = entry->source.serial != 0 ? start_up_to(i) : MPI_SUCCESS;
-    if (code == MPI_SUCCESS && !begin(entry)) {
+    const Begun one = code == MPI_SUCCESS ? begin(entry) : Begun::kMustStart;
+    if (one != Begun::kMustStart) {
       code = start_up_to(i);
       begun = i + 1;
+      if (one == Begun::kFailed && code == MPI_SUCCESS) code = raise_failed_start(*entry);
     }
     if (code != MPI_SUCCESS) return handled(code);
   }

@@ -51,8 +51,9 @@ int send_short(const void* buf, int count, MPI_Datatype datatype, int dest, int 
   const bool moves = staging && may_be_moved(buf, count, record, &bytes);
   Wire wire = short_wire(record, bytes);
   if (!moves || (bytes > kNeverOverruns && !guard(&wire))) {
-    count_answer(FunctionId::kMPI_Send, kDeclined);
-    return next.MPI_Send(buf, count, datatype, dest, tag, comm);
+    const Answer answer = handle_send(SendMode::kStandard, buf, count, datatype, dest, tag, comm);
+    count_answer(FunctionId::kMPI_Send, answer);
+    return answer.handled ? answer.code : next.MPI_Send(buf, count, datatype, dest, tag, comm);
   }
   pack(*record.plan, buf, count, staging.data());
   count_answer(FunctionId::kMPI_Send, handled(MPI_SUCCESS));

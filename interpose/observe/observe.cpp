@@ -144,7 +144,7 @@ void ObservedCall::end() noexcept {
 }
 
 Account ObservedCall::account_here() const noexcept {
-  return {static_cast<uint16_t>(function_), type_, site_, static_cast<uint16_t>(weight_)};
+  return {static_cast<uint16_t>(function_), type_, site_, static_cast<uint16_t>(weight_ & 0x7FFF)};
 }
 
 void ObservedCall::record_nothing() noexcept {
@@ -156,7 +156,8 @@ void ObservedCall::record_nothing() noexcept {
 Account account_of(TypeId type) noexcept {
   const ObservedCall* call = t_call;
   if (call == nullptr) return {0, type};
-  return {static_cast<uint16_t>(call->function()), type, call->site(), call->weight()};
+  return {static_cast<uint16_t>(call->function()), type, call->site(),
+          static_cast<uint16_t>(call->weight() & 0x7FFF)};
 }
 
 bool leaves_new_types_alone() noexcept {
@@ -192,6 +193,11 @@ void report_time(const Account& of, Way way, int64_t ns) noexcept {
     return;
   t_call->subtract_time(ns);
   add(&cell->elsewhere_ns, all);
+}
+
+void report_device_bytes(const Account& of, int64_t bytes) noexcept {
+  if (Cell* cell = cell_of(of.function != 0 ? of : account_of(of.type)))
+    add(&cell->bytes_on_device, bytes);
 }
 
 void called_from(const void* caller) noexcept { t_caller = caller; }

@@ -200,6 +200,7 @@ void add_cell(const Cell& cell, const std::map<Place, Calls>& calls,
   for (size_t i = 0; i < kOutcomes; ++i) row.outcomes[i] = get(cell.outcomes[i]);
   row.bytes_handled = get(cell.bytes_handled);
   row.bytes_declined = get(cell.bytes_declined);
+  row.bytes_on_device = get(cell.bytes_on_device);
   const double of_all = calls.at(place_of(account)).ratio();
   const double here = Calls{get(cell.calls), get(cell.timed)}.ratio();
   row.pack_ns = scaled(get(cell.pack_ns), of_all);

@@ -24,6 +24,7 @@ struct Cell {
   Counter outcomes[kOutcomes] = {};
   Counter bytes_handled{0};
   Counter bytes_declined{0};
+  Counter bytes_on_device{0};  // packed or unpacked there
   Counter pack_ns{0};
   Counter unpack_ns{0};
   Counter calls{0};

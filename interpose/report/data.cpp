@@ -98,6 +98,7 @@ void add(const ReportRow& row, ReportRow* sum) {
   for (size_t i = 0; i < kOutcomes; ++i) sum->outcomes[i] += row.outcomes[i];
   sum->bytes_handled += row.bytes_handled;
   sum->bytes_declined += row.bytes_declined;
+  sum->bytes_on_device += row.bytes_on_device;
   sum->pack_ns += row.pack_ns;
   sum->unpack_ns += row.unpack_ns;
   sum->slowest_ns = std::max(sum->slowest_ns, row.slowest_ns);
@@ -134,8 +135,8 @@ std::vector<uint8_t> serialized(const Report& report) {
   Json rows = Json::array();
   for (const ReportRow& row : report.rows) {
     rows.push_back({row.function, row.type, row.outcomes, row.bytes_handled, row.bytes_declined,
-                    row.pack_ns, row.unpack_ns, row.slowest_ns, row.ranks, row.site, row.timed,
-                    row.call_ns, row.wait_ns, row.variance_ns2});
+                    row.bytes_on_device, row.pack_ns, row.unpack_ns, row.slowest_ns, row.ranks,
+                    row.site, row.timed, row.call_ns, row.wait_ns, row.variance_ns2});
   }
   const CompiledCounts& compiled = report.compiled;
   return Json::to_cbor({report.reporting,
@@ -158,7 +159,7 @@ Report parsed(const std::vector<uint8_t>& bytes) {
   for (const Json& row : json.at(3)) {
     report.rows.push_back({row.at(0), row.at(1), row.at(2), row.at(3), row.at(4), row.at(5),
                            row.at(6), row.at(7), row.at(8), row.at(9), row.at(10), row.at(11),
-                           row.at(12), row.at(13)});
+                           row.at(12), row.at(13), row.at(14)});
   }
   json.at(4).get_to(report.costs);
   const Json& compiled = json.at(5);

@@ -63,6 +63,7 @@ struct ReportRow {
   std::array<int64_t, kOutcomes> outcomes{};
   int64_t bytes_handled = 0;
   int64_t bytes_declined = 0;
+  int64_t bytes_on_device = 0;  // packed or unpacked there
   int64_t pack_ns = 0;
   int64_t unpack_ns = 0;
   int64_t slowest_ns = 0;  // packing and unpacking of one rank, at most

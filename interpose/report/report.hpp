@@ -28,8 +28,9 @@ inline constexpr TypeId kMostTypes = 255;
 struct Account {
   uint16_t function = 0;  // FunctionId
   TypeId type = kOtherTypes;
-  uint16_t site = 0;    // the call site in the program; 0: unknown
-  uint16_t weight = 1;  // how many calls its time stands for (sampling.hpp); 0: it is not timed
+  uint16_t site = 0;           // the call site in the program; 0: unknown
+  uint16_t weight : 15 = 1;    // how many calls its time stands for (sampling.hpp); 0: not timed
+  uint16_t on_device : 1 = 0;  // the data are a device's: only interpose/device may touch them
 };
 
 // What the report says about a type.
@@ -60,6 +61,8 @@ std::string shortened(const std::string& text);
 void report_outcome(TypeId type, Outcome outcome, int64_t bytes) noexcept;
 // Adds the time in which data of the account were moved.
 enum class Way : uint8_t { kPack, kUnpack };
+// Adds data that a device has packed or unpacked.
+void report_device_bytes(const Account& account, int64_t bytes) noexcept;
 // Whether that time is to be measured.
 bool is_timed(const Account& account) noexcept;
 void report_time(const Account& account, Way way, int64_t ns) noexcept;

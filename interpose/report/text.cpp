@@ -338,6 +338,10 @@ std::string report_table(const Report& report) {
                    bytes_text(row->bytes_handled + row->bytes_declined).c_str(), packing,
                    packing > 0 && moved > 0 ? format("%.2f", moved / packing).c_str() : "-");
     text += type_text(report, *row) + "\n";
+    if (row->bytes_on_device > 0) {
+      text +=
+          "lacuna:     packed and unpacked on a device: " + bytes_text(row->bytes_on_device) + "\n";
+    }
     if (const std::string why = reasons(*row); !why.empty()) {
       text += "lacuna:     declined: " + why + "\n";
     }
@@ -370,6 +374,7 @@ std::string report_json(const Report& report) {
                     {"declined", declined},
                     {"bytes_handled", row->bytes_handled},
                     {"bytes_declined", row->bytes_declined},
+                    {"bytes_on_device", row->bytes_on_device},
                     {"pack_seconds", seconds(row->pack_ns)},
                     {"unpack_seconds", seconds(row->unpack_ns)},
                     {"slowest_rank_seconds", seconds(row->slowest_ns)},

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "interpose/direct/messages/receive.hpp"
+#include "interpose/library/error_handlers.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/memory/reserve.hpp"
@@ -65,8 +66,7 @@ void count_pending(int64_t change) noexcept {
 int deliver_entry(PendingRequest& entry, MPI_Status* status) noexcept {
   if (entry.completion == nullptr)
     return entry.receive && status != nullptr ? deliver(entry.incoming, status) : MPI_SUCCESS;
-  entry.completion->finish(status != nullptr);
-  return MPI_SUCCESS;
+  return entry.completion->finish(status != nullptr);
 }
 
 PendingRequest* new_pending() noexcept { return g_reserve.make(); }
@@ -267,9 +267,10 @@ int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* requ
   }
   *request = started;
   if (is_complete(started)) {
-    entry->completion->finish(true);
+    const MPI_Comm comm = entry->incoming.comm;
+    const int error_class = entry->completion->finish(true);
     drop_pending(entry);
-    return code;
+    return error_class == MPI_SUCCESS ? code : raise_error(comm, error_class);
   }
   add_pending(entry, started);
   return code;

@@ -44,10 +44,10 @@ class Completion {
   Completion() = default;
   Completion(Completion&&) = default;
   virtual ~Completion() = default;
-  // Before each start of a persistent request.
-  virtual void pack() const noexcept {}
-  // After the request has completed. `success` false: nothing is unpacked.
-  virtual void finish(bool success) noexcept = 0;
+  // Before each start of a persistent request. False: a device has failed.
+  virtual bool pack() const noexcept { return true; }
+  // After the request has completed. `success` false: nothing is unpacked. Returns an error class.
+  virtual int finish(bool success) noexcept = 0;
   // Whether MPI allows the program to free the request while it is active.
   virtual bool may_be_freed() const noexcept { return false; }
 };

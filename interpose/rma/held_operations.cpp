@@ -67,11 +67,16 @@ void hold(HeldOperation* operation, MPI_Win window, int target) {
   g_gate.held.fetch_add(1, std::memory_order_release);
 }
 
-void HeldOperation::finish(bool success) noexcept {
-  if (window == 0) return give_back(this, success);
+// What the CPU unpacks cannot fail; data of devices are left to the library.
+int HeldOperation::finish(bool success) noexcept {
+  if (window == 0) {
+    give_back(this, success);
+    return MPI_SUCCESS;
+  }
   List& list = list_of(window);
   const auto locked = lock(list);
   if (listed) end(list, this, success);
+  return MPI_SUCCESS;
 }
 
 Synchronization::Synchronization(MPI_Win window, int target)

@@ -36,7 +36,7 @@ struct HeldOperation : Completion {
   HeldOperation* previous = nullptr;
 
   // Its request has completed. A synchronisation may have ended it before.
-  void finish(bool success) noexcept override;
+  int finish(bool success) noexcept override;
 };
 
 // Adds an operation, which a synchronisation of the window then ends. The list owns it, unless it

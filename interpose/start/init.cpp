@@ -18,6 +18,7 @@
 #include "interpose/direct/node/waits.hpp"
 #include "interpose/direct/rooms/ranks.hpp"
 #include "interpose/functions/bodies.hpp"
+#include "interpose/library/device.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
@@ -198,6 +199,7 @@ void change_timing(int by) noexcept {
 void start_watching() {
   g_wanted = watched();
   g_gate.watched.store(g_wanted, std::memory_order_relaxed);
+  look_for_devices(examine_all_types_again);
   if (is_watched(kReported)) start_report();
   if (!is_watched(kCosted)) return;
   watch_predefined_types();
@@ -213,7 +215,8 @@ void stop_watching() noexcept {
 // Turns the timing of calls on or off, if LACUNA_COSTS asks for it at all.
 void time_calls(bool on) noexcept {
   if ((g_wanted & kCosted) == 0 || is_watched(kCosted) == on) return;
-  g_gate.watched.store(on ? g_wanted : g_wanted & ~(kCosted | kReported),
+  const uint32_t devices = g_gate.watched.load(std::memory_order_relaxed) & kDevices;
+  g_gate.watched.store(devices | (on ? g_wanted : g_wanted & ~(kCosted | kReported)),
                        std::memory_order_relaxed);
   change_timing(on ? 1 : -1);
   if (on)

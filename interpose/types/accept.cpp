@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "interpose/device/moves.hpp"
 #include "interpose/library/device.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/observe/log.hpp"
@@ -31,7 +32,10 @@ bool message_pays(Operation operation, const TypeRecord& record, MPI_Count count
   for (const Operation each : {Operation::kSend, Operation::kReceive, Operation::kDirect}) {
     if (pays(*runtime().messages, each, load)) verdict |= verdict_bit(each);
   }
-  record.verdict.store(verdict, std::memory_order_relaxed);
+  // Where data may be on a device, calls must be examined even if they do not pay.
+  constexpr int64_t kAll = (1 << kVerdictBits) - 1;
+  if (!is_watched(kDevices) || (verdict & kAll) == kAll)
+    record.verdict.store(verdict, std::memory_order_relaxed);
   return (verdict & verdict_bit(operation)) != 0;
 }
 
@@ -48,6 +52,28 @@ Outcome passing(const TypeRecord& record, MPI_Count count, bool is_new) noexcept
   if (record.plan == nullptr) return record.outcome;
   if (is_new) return Outcome::kNew;
   return count == 1 && record.single_run ? Outcome::kOneRun : Outcome::kHandled;
+}
+
+// For a call that the CPU would not handle: whether its data are a device's, and are moved there.
+// Data with gaps are, whatever the tables say, as libraries copy run by run. Contiguous ones are if
+// the library would read them by the CPU. Not one-sided operations and files.
+[[gnu::noinline]] bool is_moved_by_device(Operation operation, const void* buf, MPI_Count count,
+                                          const TypeRecord& record, Decision* decision) noexcept {
+  if (operation > Operation::kReceive || record.plan == nullptr) return false;
+  const bool is_contiguous =
+      record.outcome == Outcome::kContiguous || (count == 1 && record.single_run);
+  if (is_contiguous && device::library_knows_devices()) return false;
+  int64_t bytes = 0;
+  const void* data = nullptr;
+  DevicePlace place;
+  if (!locate(buf, count, record, &bytes, &data) || where_is(data, &place) != Where::kDevice ||
+      !device::prepare(place, record.plan, count)) {
+    return false;
+  }
+  decision->record = &record;
+  decision->bytes = bytes;
+  decision->why = Outcome::kOnDevice;
+  return true;
 }
 
 }  // namespace
@@ -117,7 +143,11 @@ bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype
     }
   };
   int64_t bytes = 0;
+  const auto is_devices = [&] {
+    return is_watched(kDevices) && is_moved_by_device(operation, buf, count, *record, decision);
+  };
   if (const Outcome why = passing(*record, count, is_new); why != Outcome::kHandled) {
+    if (is_devices()) return true;
     const bool countable = !__builtin_mul_overflow(int64_t{count}, record->size_bytes, &bytes);
     say(why, countable ? bytes : 0);
     return false;
@@ -130,10 +160,12 @@ bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype
     return false;
   }
   if (!is_worth_it(operation, *record, count, bytes)) {
+    if (is_devices()) return true;
     say(Outcome::kLongRuns, bytes);
     return false;
   }
   if (may_be_on_device(data)) {
+    if (is_devices()) return true;
     say(Outcome::kOnDevice, bytes);
     return false;
   }
@@ -141,6 +173,16 @@ bool examine(Operation operation, const void* buf, MPI_Count count, MPI_Datatype
   decision->bytes = bytes;
   return true;
 }
+
+namespace detail {
+
+Account watched_account(const Decision& decision) noexcept {
+  Account account = account_of(*decision.record);
+  account.on_device = decision.is_on_device() ? 1 : 0;
+  return account;
+}
+
+}  // namespace detail
 
 Wire wire_of(const Decision& decision) noexcept {
   return {decision.record->wire, decision.bytes / decision.record->wire_bytes};

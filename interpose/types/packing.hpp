@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The one place where data of the program are packed and unpacked: with LACUNA_REPORT timed, with
-// LACUNA_VERIFY compared with the library's.
+// The one place where data of the program are packed and unpacked: by the CPU, or on the device
+// that has them. With LACUNA_REPORT timed; with LACUNA_VERIFY the CPU's results are compared with
+// the library's.
 #ifndef LACUNA_INTERPOSE_TYPES_PACKING_HPP_
 #define LACUNA_INTERPOSE_TYPES_PACKING_HPP_
 
@@ -34,23 +35,26 @@ class Stopwatch {
 };
 
 namespace detail {
-void watched_pack(const Account& account, const Plan& plan, const void* mem, int64_t count,
+bool watched_pack(const Account& account, const Plan& plan, const void* mem, int64_t count,
                   std::byte* packed) noexcept;
-void watched_unpack(const Account& account, const Plan& plan, const std::byte* packed,
+bool watched_unpack(const Account& account, const Plan& plan, const std::byte* packed,
                     int64_t bytes, int64_t count, void* mem) noexcept;
 }  // namespace detail
 
-// packed <- `count` elements at `mem`.
-inline void pack_for(const Account& account, const Plan& plan, const void* mem, int64_t count,
+// packed <- `count` elements at `mem`. False: a device has failed, and the call must raise an error
+// (device::take_failure()).
+inline bool pack_for(const Account& account, const Plan& plan, const void* mem, int64_t count,
                      std::byte* packed) noexcept {
-  if (!is_watched(kReported | kVerified)) return pack(plan, mem, count, packed);
-  detail::watched_pack(account, plan, mem, count, packed);
+  if (is_watched(kReported | kVerified | kDevices))
+    return detail::watched_pack(account, plan, mem, count, packed);
+  pack(plan, mem, count, packed);
+  return true;
 }
 
-// mem <- the first `bytes` of the packed form of `count` elements.
-inline void unpack_for(const Account& account, const Plan& plan, const std::byte* packed,
+// mem <- the first `bytes` of the packed form of `count` elements. False: as above.
+inline bool unpack_for(const Account& account, const Plan& plan, const std::byte* packed,
                        int64_t bytes, int64_t count, void* mem) noexcept {
-  if (is_watched(kReported | kVerified)) {
+  if (is_watched(kReported | kVerified | kDevices)) {
     return detail::watched_unpack(account, plan, packed, bytes, count, mem);
   }
   if (bytes >= count * plan.size()) {
@@ -58,6 +62,7 @@ inline void unpack_for(const Account& account, const Plan& plan, const std::byte
   } else {
     unpack_slice(plan, packed, count, 0, bytes, mem);
   }
+  return true;
 }
 
 }  // namespace lacuna

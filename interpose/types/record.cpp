@@ -12,10 +12,12 @@
 #include "interpose/types/record.hpp"
 
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <new>
 
 #include "base/options.hpp"
+#include "interpose/device/moves.hpp"
 #include "interpose/functions/bodies.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/locks.hpp"
@@ -165,14 +167,14 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   const TypePtr type = decoded->type;
   if (moves_wrong_bytes(rt.flavour, *type))
     return fill_undecoded(
-        record, "the MPI library misplaces this type's data (docs/internals/defects.md)",
-        begin);
+        record, "the MPI library misplaces this type's data (docs/internals/defects.md)", begin);
   if (drops_padding(rt.flavour, *type))
     return fill_undecoded(
         record, "the MPI library sends the padding of long double in some messages only", begin);
   if (is_watched(kLogged)) record->text = print_type(*type, kLongestText);
   // Report and verification may need the type itself later.
-  const bool is_watched_type = is_watched(kReported | kVerified | kCosted);
+  const bool may_be_on_devices = is_watched(kDevices);
+  const bool is_watched_type = is_watched(kReported | kVerified | kCosted | kDevices);
   const PlanPtr plan = cached_plan(type, is_watched_type ? Keeps::kType : Keeps::kOutline);
   record->size_bytes = plan->size();
   record->extent_bytes = plan->extent();
@@ -185,6 +187,11 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
     record->outcome = Outcome::kEmpty;
   } else if (plan->is_contiguous()) {
     record->outcome = Outcome::kContiguous;
+    if (may_be_on_devices && !device::library_knows_devices()) {
+      // The CPU never packs it, but a device does.
+      record->plan = plan;
+      record->mean_run_bytes = std::numeric_limits<double>::infinity();
+    }
   } else {
     const PlanPtr compiled = plan_with_registered(handle_bits(datatype), *type, plan);
     record->plan = compiled != nullptr ? compiled : plan;
@@ -201,7 +208,8 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   record->wire_bytes = uniform ? type->signature.uniform->size_bytes : 1;
   record->passes = record->plan == nullptr;
   record->most_disjoint = plan->most_disjoint();
-  record->one_passes = record->single_run && !reported;
+  record->one_passes = record->single_run && !reported && !may_be_on_devices;
+  record->knows_no_devices = !may_be_on_devices;
   if (is_watched(kVerified) && record->plan != nullptr)
     keep_for_verification(record->plan, datatype);
   if (!reported) return;
@@ -232,6 +240,14 @@ TypeRecord* make_record(MPI_Datatype datatype) noexcept {
   return record;
 }
 
+void refill(TypeRecord* record, MPI_Datatype datatype) noexcept try {
+  record->plan.reset();
+  fill(record, datatype);
+  record->verdict.store(kNoVerdict, std::memory_order_relaxed);
+} catch (...) {
+  record->outcome = Outcome::kUndecoded;
+}
+
 constinit PredefinedRecords g_predefined_records;
 
 }  // namespace
@@ -259,6 +275,8 @@ const TypeRecord* learn_type(MPI_Datatype datatype, bool* busy) noexcept {
     if (g_learned.load(std::memory_order_acquire) != learned) record = attached_record(datatype);
     if (record == nullptr) record = make_record(datatype);
     if (record == nullptr) return nullptr;
+  } else if (is_watched(kDevices) && record->knows_no_devices && !g_gate.threads) {
+    refill(record, datatype);  // other threads may be reading it
   }
   remember(record, handle);
   return record;
@@ -280,7 +298,7 @@ const TypeRecord* watched_type(MPI_Datatype datatype) noexcept {
 int around_type_commit(const Next& next, MPI_Datatype* datatype) {
   const int code = next.MPI_Type_commit(datatype);
   const Runtime& rt = runtime();
-  if (code != MPI_SUCCESS || !is_open(~0U) || rt.always) return code;
+  if (code != MPI_SUCCESS || !is_open(~0U) || rt.always || is_watched(kDevices)) return code;
   if (datatype == nullptr || *datatype == rt.datatype_null) return code;  // MPICH: after an error
   if (detail::cached_record(*datatype) != nullptr) return code;           // committed once more
   const uintptr_t handle = handle_bits(*datatype);
@@ -308,6 +326,16 @@ int around_type_free(const Next& next, MPI_Datatype* datatype) {
       detail::cached_record(*datatype) != nullptr && attached_record(*datatype) != nullptr)
     next.MPI_Type_delete_attr(*datatype, runtime().type_keyval);
   return next.MPI_Type_free(datatype);
+}
+
+void examine_all_types_again() noexcept {
+  for (detail::NewType& type : detail::g_new_types) type.handle.store(0, std::memory_order_relaxed);
+  for (std::atomic<TypeRecord*>& cached : detail::g_type_cache)
+    cached.store(nullptr, std::memory_order_release);
+  detail::g_recycled.fetch_add(1, std::memory_order_relaxed);
+  const std::lock_guard<std::mutex> lock(g_records);
+  for (TypeRecord* record = g_all; record != nullptr; record = record->next_of_all)
+    record->verdict.store(kNoVerdict, std::memory_order_relaxed);
 }
 
 MPI_Datatype packed_form(const TypeRecord& record) noexcept {

@@ -44,6 +44,8 @@ struct TypeRecord : ObservedType {
   // Of a predefined type with gaps: its record as of a derived type, for receives that must be
   // packed.
   const TypeRecord* gapped = nullptr;
+  // Analysed while kDevices was not set: analysed again where it is.
+  bool knows_no_devices = false;
   // Whether messages pay, for the last count that was asked for (accept.cpp).
   mutable std::atomic<int64_t> verdict{kNoVerdict};
   TypeRecord* next_free = nullptr;
@@ -166,6 +168,9 @@ inline const TypeRecord* packed_receive(const TypeRecord& record, MPI_Count coun
   return record.plan != nullptr && loses_bytes(record, count) ? &record : nullptr;
 }
 
+// Forgets which calls need not be examined, as that was decided for data of the host.
+void examine_all_types_again() noexcept;
+
 // A verdict: a count, and below it a bit for each operation on messages that pays.
 inline constexpr int kVerdictBits = 3;
 constexpr bool is_message(Operation operation) noexcept {
@@ -230,9 +235,21 @@ bool count_slowly(FunctionId function, const void* caller, MPI_Datatype datatype
 struct Decision {
   const TypeRecord* record = nullptr;
   int64_t bytes = 0;
-  Outcome why =
-      Outcome::kHandled;  // of a declined receive that may match a token: to be logged later
+  // Of a declined receive that may match a token: to be logged later. kOnDevice of an accepted
+  // call: the data are a device's, and lacuna moves them there (interpose/device).
+  Outcome why = Outcome::kHandled;
+
+  bool is_on_device() const noexcept { return why == Outcome::kOnDevice; }
 };
+
+namespace detail {
+Account watched_account(const Decision& decision) noexcept;
+}
+// The account for moving the data of this call.
+inline Account account_of(const Decision& decision) noexcept {
+  return is_watched(kReported | kVerified | kDevices) ? detail::watched_account(decision)
+                                                      : Account{};
+}
 
 // Logs why a receive is declined; or, if it may match a token, keeps the reason in `job` for the
 // code that completes it.

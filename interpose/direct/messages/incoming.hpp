@@ -57,9 +57,11 @@ struct Incoming {
   int64_t payload_bytes = -1;  // size of a payload that was fetched, for the status; -1: none
   int failed = MPI_SUCCESS;    // error class of deliver(), for later calls that report it
   bool by_content = false;     // the status will not say how much has come (MPI_Isendrecv)
-  bool by_library = false;  // only the library can write to the buffer (a device, an unknown type)
-  bool matched = false;     // received by MPI_Mrecv or MPI_Imrecv: the communicator is unknown
-  MPI_Comm comm;            // errors are raised on it
+  // The CPU must not write to the buffer, or cannot: the library does it (an unknown type, some
+  // memory of devices), or a device (account.on_device).
+  bool by_library = false;
+  bool matched = false;  // received by MPI_Mrecv or MPI_Imrecv: the communicator is unknown
+  MPI_Comm comm;         // errors are raised on it
   Account account;
   DeferredLog deferred_log;
 };

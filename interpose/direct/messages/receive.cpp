@@ -18,6 +18,7 @@
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/policy/policy.hpp"
+#include "interpose/types/packing.hpp"
 
 namespace lacuna::direct {
 namespace {
@@ -104,6 +105,11 @@ const void* first_byte(const Incoming& incoming) noexcept {
 // Not by a message to this rank itself: MPICH 4.0.2 does not receive more than 8 KiB into pair
 // types (policy.cpp).
 int unpack_by_library(const std::byte* data, int64_t bytes, const Incoming& incoming) noexcept {
+  if (incoming.account.on_device) {
+    return unpack_for(incoming.account, *incoming.plan, data, bytes, incoming.count, incoming.buf)
+               ? MPI_SUCCESS
+               : MPI_ERR_OTHER;
+  }
   MPI_Count lb = 0;
   MPI_Count extent = 0;
   if (next_functions().MPI_Type_get_extent_x(incoming.type.handle(), &lb, &extent) != MPI_SUCCESS)
@@ -123,6 +129,8 @@ int unpack_by_library(const std::byte* data, int64_t bytes, const Incoming& inco
 }
 
 bool pack_by_library(const Incoming& incoming, int64_t count, std::byte* packed) noexcept {
+  if (incoming.account.on_device)
+    return pack_for(incoming.account, *incoming.plan, incoming.buf, count, packed);
   MPI_Count lb = 0;
   MPI_Count extent = 0;
   return next_functions().MPI_Type_get_extent_x(incoming.type.handle(), &lb, &extent) ==

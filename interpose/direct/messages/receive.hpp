@@ -68,11 +68,11 @@ bool move_payload(const Token& token, Incoming& incoming, MPI_Status* status, in
 // For a held message that is no token, and longer than the receive: delivers as much as fits.
 void deliver_truncated(Incoming& incoming, MPI_Status* status) noexcept;
 
-// Lets the library unpack the first `bytes` of a receive's data, where lacuna cannot write (a
-// device, an unknown type). Returns an error class.
+// Lets the device that has a receive's buffer unpack the first `bytes` of its data; or the library,
+// where lacuna cannot write. Returns an error class.
 int unpack_by_library(const std::byte* data, int64_t bytes, const Incoming& incoming) noexcept;
 
-// Lets the library pack the first `count` elements of a receive's buffer.
+// Lets the device or the library pack the first `count` elements of a receive's buffer.
 bool pack_by_library(const Incoming& incoming, int64_t count, std::byte* packed) noexcept;
 
 // Sets what MPI_Get_count and similar functions report, in bytes.

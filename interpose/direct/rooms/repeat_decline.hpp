@@ -177,7 +177,8 @@ __attribute__((always_inline)) inline bool repeats_decline(const Call& call, MPI
 void remember_decline(const Call& call, Room* room, Mark out, Mark in) noexcept;
 template <typename Out, typename In>
 void remember_decline(const Call& call, Room* room, const Out& out, const In& in) noexcept {
-  if (g_gate.threads || !knows_pairs(*room, call.kind) || !keeps_marks(*room, call, out, in))
+  if (g_gate.threads || is_watched(kDevices) || !knows_pairs(*room, call.kind) ||
+      !keeps_marks(*room, call, out, in))
     return;
   remember_decline(call, room, mark_out(*room, call, out), mark_in(*room, call, in));
 }

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/device/context.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "interpose/device/pinned.hpp"
+#include "type/type.hpp"
+
+namespace lacuna::device {
+namespace {
+
+constexpr size_t kMostPlans = 256;
+constexpr int64_t kBounce = int64_t{2} << 20;
+constexpr int kRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
+void* const kLegacyStream = reinterpret_cast<void*>(1);
+
+// Makes a context the current one of this thread, and lets the driver do what it forbids while any
+// stream of the program is captured.
+class Scope {
+ public:
+  explicit Scope(void* context) noexcept : is_in_(driver()->push_context(context) == 0) {
+    if (is_in_) driver()->exchange_capture_mode(&mode_);
+  }
+  ~Scope() {
+    if (!is_in_) return;
+    driver()->exchange_capture_mode(&mode_);
+    void* popped = nullptr;
+    driver()->pop_context(&popped);
+  }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  bool is_in() const noexcept { return is_in_; }
+
+ private:
+  int mode_ = kRelaxed;
+  bool is_in_;
+};
+
+// Of a type that was too large to be kept, a plan has an outline alone.
+bool is_outline(const Type& type) noexcept {
+  return type.basic != nullptr && type.size_bytes != type.basic->size_bytes;
+}
+
+}  // namespace
+
+bool Context::open() noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Scope scope(handle_);
+  if (!scope.is_in() || driver()->create_stream(&stream_, 0) != 0) return false;
+  bounce_ = lend_pinned(kBounce, this);
+  return bounce_ != nullptr;
+}
+
+Pinned* Context::lend(int64_t bytes) noexcept {
+  const Scope scope(handle_);
+  return scope.is_in() ? lend_pinned(bytes, this) : nullptr;
+}
+
+bool Context::is_free() noexcept {
+  const Scope scope(handle_);
+  int status = 0;
+  return scope.is_in() && driver()->is_capturing(kLegacyStream, &status) == 0 && status == 0;
+}
+
+lacuna_gpu_plan* Context::find(const Plan& plan, int64_t count) noexcept try {
+  ++clock_;
+  for (Entry& entry : plans_) {
+    if (entry.kept.get() != &plan || entry.count != count) continue;
+    entry.used = clock_;
+    return entry.plan;
+  }
+  if (is_outline(plan.type())) return nullptr;
+  plans_.reserve(kMostPlans);
+  lacuna_gpu_plan* made = nullptr;
+  int64_t bytes = 0;
+  if (mover()->create(reinterpret_cast<const lacuna_type*>(&plan.type()), count, &made) !=
+      LACUNA_OK)
+    return nullptr;
+  if (mover()->packed_size(made, &bytes) != LACUNA_OK || bytes != count * plan.size()) {
+    mover()->destroy(made);
+    return nullptr;
+  }
+  if (plans_.size() == kMostPlans) {  // nothing is under way with it: each move is waited for
+    const auto oldest = std::min_element(
+        plans_.begin(), plans_.end(), [](const auto& a, const auto& b) { return a.used < b.used; });
+    mover()->destroy(oldest->plan);
+    plans_.erase(oldest);
+  }
+  plans_.push_back({PlanPtr(&plan), count, made, clock_});
+  return made;
+} catch (...) {
+  return nullptr;
+}
+
+bool Context::make_plan(const PlanPtr& plan, int64_t count) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Scope scope(handle_);
+  return scope.is_in() && find(*plan, count) != nullptr;
+}
+
+// Enqueued and waited for.
+bool Context::slice(bool packs, const lacuna_gpu_plan* plan, const void* mem, int64_t begin,
+                    int64_t end, std::byte* packed) noexcept {
+  const lacuna_status status =
+      packs ? mover()->pack(plan, mem, begin, end, packed, stream_)
+            : mover()->unpack(plan, packed, begin, end, const_cast<void*>(mem), stream_);
+  return driver()->wait_for_stream(stream_) == 0 && status == LACUNA_OK;
+}
+
+// For memory that the device cannot reach.
+bool Context::through_bounce(bool packs, const lacuna_gpu_plan* plan, const void* mem,
+                             int64_t bytes, std::byte* packed) noexcept {
+  std::byte* const bounce = bounce_->buffer.data;
+  for (int64_t begin = 0; begin < bytes; begin += kBounce) {
+    const int64_t end = std::min(bytes, begin + kBounce);
+    const auto size = static_cast<size_t>(end - begin);
+    if (!packs) std::memcpy(bounce, packed + begin, size);
+    if (!slice(packs, plan, mem, begin, end, bounce)) return false;
+    if (packs) std::memcpy(packed + begin, bounce, size);
+  }
+  return true;
+}
+
+bool Context::move(bool packs, const Plan& plan, int64_t count, const void* mem, int64_t bytes,
+                   std::byte* packed, bool is_reached) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Scope scope(handle_);
+  const lacuna_gpu_plan* const there = scope.is_in() ? find(plan, count) : nullptr;
+  if (there == nullptr) return false;
+  return is_reached ? slice(packs, there, mem, 0, bytes, packed)
+                    : through_bounce(packs, there, mem, bytes, packed);
+}
+
+bool Context::copy(void* to, const void* from, int64_t bytes) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Scope scope(handle_);
+  if (!scope.is_in()) return false;
+  const int status =
+      driver()->copy(reinterpret_cast<uintptr_t>(to), reinterpret_cast<uintptr_t>(from),
+                     static_cast<size_t>(bytes), stream_);
+  return driver()->wait_for_stream(stream_) == 0 && status == 0;
+}
+
+namespace {
+
+constinit std::mutex g_contexts_mutex;
+
+std::vector<Context*>& contexts() {
+  static auto* const all = new std::vector<Context*>;  // as long as the process
+  return *all;
+}
+
+// Memory of a pool is of no context alone: the program's current one is taken if it is of the same
+// device.
+void* handle_of(const DevicePlace& place) noexcept {
+  if (place.context != nullptr) return place.context;
+  void* current = nullptr;
+  int ordinal = -1;
+  const bool fits = driver()->current_context(&current) == 0 && current != nullptr &&
+                    driver()->current_device(&ordinal) == 0 && ordinal == place.ordinal;
+  return fits ? current : nullptr;
+}
+
+}  // namespace
+
+Context* context_of(const DevicePlace& place) noexcept try {
+  if (driver() == nullptr || mover() == nullptr) return nullptr;
+  void* const handle = handle_of(place);
+  if (handle == nullptr) return nullptr;
+  unsigned long long number = 0;
+  if (driver()->context_number != nullptr && driver()->context_number(handle, &number) != 0)
+    return nullptr;
+  const std::lock_guard<std::mutex> lock(g_contexts_mutex);
+  for (Context* context : contexts()) {
+    if (context->is(handle, number)) return context->is_open() ? context : nullptr;
+  }
+  auto* const made = new Context(handle, number);
+  contexts().push_back(made);
+  return made->open() ? made : nullptr;
+} catch (...) {
+  return nullptr;
+}
+
+}  // namespace lacuna::device

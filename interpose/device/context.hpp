@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What lacuna has in a CUDA context: a stream, plans, and pinned memory. It is made when the first
+// data in the context's memory are met, and never taken down: at the end of the process nobody
+// knows whether the driver still works.
+#ifndef LACUNA_INTERPOSE_DEVICE_CONTEXT_HPP_
+#define LACUNA_INTERPOSE_DEVICE_CONTEXT_HPP_
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "interpose/device/driver.hpp"
+#include "interpose/device/pinned.hpp"
+#include "interpose/library/device.hpp"
+#include "plan/plan.hpp"
+
+namespace lacuna::device {
+
+class Context {
+ public:
+  Context(void* handle, unsigned long long number) : handle_(handle), number_(number) {}
+
+  // Whether this is a handle's context, and not a former one with the same handle.
+  bool is(void* handle, unsigned long long number) const {
+    return handle_ == handle && number_ == number;
+  }
+  // Makes what every move needs. False: the driver refuses.
+  bool open() noexcept;
+  bool is_open() const noexcept { return bounce_ != nullptr; }
+  // Whether work may be enqueued now: not while a stream that waits for the default one is
+  // captured.
+  bool is_free() noexcept;
+  bool make_plan(const PlanPtr& plan, int64_t count) noexcept;
+  Pinned* lend(int64_t bytes) noexcept;
+
+  // Moves bytes [0, bytes) of the packed stream. `is_reached`: the device can use `packed` itself.
+  bool move(bool packs, const Plan& plan, int64_t count, const void* mem, int64_t bytes,
+            std::byte* packed, bool is_reached) noexcept;
+  bool copy(void* to, const void* from, int64_t bytes) noexcept;
+
+ private:
+  // Plans of one type and count, in the order of their last use. `kept` keeps the address of the
+  // plan from becoming another one's.
+  struct Entry {
+    PlanPtr kept;
+    int64_t count;
+    lacuna_gpu_plan* plan;
+    uint64_t used;
+  };
+  lacuna_gpu_plan* find(const Plan& plan, int64_t count) noexcept;
+  bool slice(bool packs, const lacuna_gpu_plan* plan, const void* mem, int64_t begin, int64_t end,
+             std::byte* packed) noexcept;
+  bool through_bounce(bool packs, const lacuna_gpu_plan* plan, const void* mem, int64_t bytes,
+                      std::byte* packed) noexcept;
+
+  void* const handle_;
+  const unsigned long long number_;
+  std::mutex mutex_;  // one thread at a time moves data
+  void* stream_ = nullptr;
+  std::vector<Entry> plans_;
+  Pinned* bounce_ = nullptr;
+  uint64_t clock_ = 0;
+};
+
+// The context of a place; made at first. Null: none that lacuna can use.
+Context* context_of(const DevicePlace& place) noexcept;
+
+}  // namespace lacuna::device
+
+#endif  // LACUNA_INTERPOSE_DEVICE_CONTEXT_HPP_

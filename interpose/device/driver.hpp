@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What lacuna calls of CUDA's driver, found in the driver that the program has loaded; and of
+// liblacuna-cuda.so, which is loaded from the folder of the preload library when the first data of
+// a device are met. Nothing here is linked to either.
+#ifndef LACUNA_INTERPOSE_DEVICE_DRIVER_HPP_
+#define LACUNA_INTERPOSE_DEVICE_DRIVER_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lacuna/lacuna_gpu.h"
+
+namespace lacuna::device {
+
+// As in cuda.h; each returns 0 for success. A context and a stream are pointers, an address of the
+// device is a number.
+struct Driver {
+  int (*push_context)(void* context);
+  int (*pop_context)(void** context);
+  int (*current_context)(void** context);
+  int (*current_device)(int* ordinal);
+  int (*create_stream)(void** stream, unsigned flags);
+  int (*wait_for_stream)(void* stream);
+  int (*is_capturing)(void* stream, int* status);
+  int (*exchange_capture_mode)(int* mode);
+  int (*pin)(void* memory, size_t bytes, unsigned flags);
+  int (*unpin)(void* memory);
+  int (*device_address)(uintptr_t* address, void* memory, unsigned flags);
+  int (*copy)(uintptr_t to, uintptr_t from, size_t bytes, void* stream);
+  // A number that no other context of the process has or had. Null: an older driver.
+  int (*context_number)(void* context, unsigned long long* number);
+};
+
+// lacuna_gpu.h.
+struct Mover {
+  decltype(&lacuna_gpu_plan_create) create;
+  decltype(&lacuna_gpu_plan_destroy) destroy;
+  decltype(&lacuna_gpu_packed_size) packed_size;
+  decltype(&lacuna_gpu_pack) pack;
+  decltype(&lacuna_gpu_unpack) unpack;
+  decltype(&lacuna_gpu_last_error) last_error;
+};
+
+// Null: a function is missing, or there is no such library. Asked once.
+const Driver* driver() noexcept;
+const Mover* mover() noexcept;
+
+}  // namespace lacuna::device
+
+#endif  // LACUNA_INTERPOSE_DEVICE_DRIVER_HPP_

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/device/moves.hpp"
+
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "base/address.hpp"
+#include "interpose/device/context.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/observe/log.hpp"
+#include "mpi/header.hpp"
+
+namespace lacuna::device {
+namespace {
+
+constinit thread_local Context* t_context = nullptr;
+constinit thread_local bool t_has_failed = false;
+
+// Logged once.
+bool fail() noexcept {
+  static constinit std::atomic<bool> is_told{false};
+  if (!is_watched(kLogged) || is_told.exchange(true)) return false;
+  try {
+    const char* const why = mover() != nullptr ? mover()->last_error() : "";
+    log_line("data on a device could not be moved" +
+             (*why != '\0' ? std::string(": ") + why : std::string()) +
+             "; the call returns MPI_ERR_OTHER");
+  } catch (...) {
+  }
+  return false;
+}
+
+// Null: the data are no longer where they were when the call was accepted.
+Context* context_at(const void* data) noexcept {
+  DevicePlace place;
+  return where_is(data, &place) == Where::kDevice ? context_of(place) : nullptr;
+}
+
+bool move(bool packs, const Plan& plan, int64_t count, const void* mem, int64_t bytes,
+          std::byte* packed) noexcept {
+  const Pinned* const pinned = pinned_at(packed);
+  Context* const context =
+      pinned != nullptr ? pinned->owner : context_at(address(mem, plan.offset()));
+  if (context == nullptr) return fail();
+  const bool is_reached = pinned != nullptr || context_at(packed) == context;
+  return context->move(packs, plan, count, mem, bytes, packed, is_reached) || fail();
+}
+
+}  // namespace
+
+bool prepare(const DevicePlace& place, const PlanPtr& plan, int64_t count) noexcept {
+  t_context = context_of(place);
+  return t_context != nullptr && t_context->is_free() &&
+         (!plan || t_context->make_plan(plan, count));
+}
+
+Staging borrow_pinned(int64_t bytes) noexcept {
+  Pinned* const lent = t_context != nullptr ? t_context->lend(bytes) : nullptr;
+  return lent != nullptr ? Staging(&lent->buffer) : Staging();
+}
+
+bool pack(const Plan& plan, const void* mem, int64_t count, int64_t bytes,
+          std::byte* packed) noexcept {
+  t_has_failed = !move(true, plan, count, mem, bytes, packed);
+  return !t_has_failed;
+}
+
+bool unpack(const Plan& plan, const std::byte* packed, int64_t bytes, int64_t count,
+            void* mem) noexcept {
+  return move(false, plan, count, mem, bytes, const_cast<std::byte*>(packed));
+}
+
+bool copy(void* to, const void* from, int64_t bytes, const void* on_device) noexcept {
+  Context* const context = context_at(on_device);
+  return (context != nullptr && context->copy(to, from, bytes)) || fail();
+}
+
+bool take_failure() noexcept { return std::exchange(t_has_failed, false); }
+
+bool library_knows_devices() noexcept {
+  static const bool knows = [] {
+    using Query = int (*)();
+    const auto query = reinterpret_cast<Query>(mpi_data_symbol("MPIX_Query_cuda_support"));
+    return query == nullptr || query() != 0;
+  }();
+  return knows;
+}
+
+}  // namespace lacuna::device

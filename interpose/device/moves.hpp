@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Packing and unpacking where one side is a CUDA device's memory. A call returns when the data have
+// been moved. They are moved on a stream of lacuna's own for each context, an ordinary one: it
+// waits for what the program has enqueued in the legacy default stream before, and not for its
+// other streams.
+//
+// No call throws or ends the process. What fails after an MPI call was accepted becomes an error of
+// that call: MPI_ERR_OTHER, raised on its communicator.
+#ifndef LACUNA_INTERPOSE_DEVICE_MOVES_HPP_
+#define LACUNA_INTERPOSE_DEVICE_MOVES_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "interpose/library/device.hpp"
+#include "interpose/memory/staging.hpp"
+#include "plan/plan.hpp"
+
+namespace lacuna::device {
+
+// Whether `count` elements in a device's memory can be moved: the device has a plan for them, and
+// nothing forbids to use it now (a stream that is being captured). Makes the plan and keeps it. No
+// plan: contiguous memory. False: the call must be declined.
+bool prepare(const DevicePlace& place, const PlanPtr& plan, int64_t count) noexcept;
+
+// Pinned memory for packed data, for the context of this thread's last prepare(). The device reads
+// and writes it by itself. Empty: it was refused, or LACUNA_POOL_MB is reached.
+Staging borrow_pinned(int64_t bytes) noexcept;
+
+// Bytes [0, bytes) of the packed stream of `count` elements at `mem`, which is a device's memory.
+// `packed` is any memory: pinned (the quickest), of a device, or other memory of the host.
+bool pack(const Plan& plan, const void* mem, int64_t count, int64_t bytes,
+          std::byte* packed) noexcept;
+bool unpack(const Plan& plan, const std::byte* packed, int64_t bytes, int64_t count,
+            void* mem) noexcept;
+// Contiguous memory; one side or both are a device's. `on_device` is one that is.
+bool copy(void* to, const void* from, int64_t bytes, const void* on_device) noexcept;
+
+// Whether the last pack() of this thread has failed, and nobody has asked since.
+bool take_failure() noexcept;
+
+// Whether the MPI library itself takes addresses of a CUDA device, as far as it says so.
+bool library_knows_devices() noexcept;
+
+}  // namespace lacuna::device
+
+#endif  // LACUNA_INTERPOSE_DEVICE_MOVES_HPP_
