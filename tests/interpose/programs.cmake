@@ -4,6 +4,10 @@ set(lacuna_interpose_sources
   collectives/neighborhoods_test.cpp
   collectives/nonblocking_test.cpp
   collectives/persistent_test.cpp
+  device/collectives_test.cpp
+  device/device_test.cpp
+  device/ends_test.cpp
+  device/memory.cpp
   direct/callbacks_test.cpp
   direct/cut_element_test.cpp
   direct/direct_test.cpp
@@ -173,3 +177,19 @@ add_library(interpose_fake_cuda SHARED library/fake_cuda.c)
 set_target_properties(interpose_fake_cuda PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fake)
 target_link_libraries(interpose_fake_cuda PRIVATE lacuna_flags)
+
+# A driver whose device memory the CPU cannot touch, and a library that moves it, beside links to the preload libraries.
+set(lacuna_fake_device ${CMAKE_CURRENT_BINARY_DIR}/device)
+add_library(interpose_fake_driver SHARED device/fake_driver.c)
+set_target_properties(interpose_fake_driver PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1
+  LIBRARY_OUTPUT_DIRECTORY ${lacuna_fake_device}/driver)
+target_link_libraries(interpose_fake_driver PRIVATE lacuna_flags)
+add_library(interpose_fake_mover SHARED device/fake_mover.cpp)
+set_target_properties(interpose_fake_mover PROPERTIES OUTPUT_NAME lacuna-cuda
+  LIBRARY_OUTPUT_DIRECTORY ${lacuna_fake_device})
+target_link_libraries(interpose_fake_mover PRIVATE lacuna_static lacuna_flags ${CMAKE_DL_LIBS})
+file(MAKE_DIRECTORY ${lacuna_fake_device})
+foreach(family ${LACUNA_FAMILIES})
+  file(CREATE_LINK ${LACUNA_PRELOAD_FOLDER}/liblacuna-${family}.so ${lacuna_fake_device}/liblacuna-${family}.so
+    SYMBOLIC)
+endforeach()

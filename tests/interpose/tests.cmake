@@ -163,6 +163,28 @@ lacuna_interpose_test(stack.1 DEPTH VARIATION ENV LACUNA_DIRECT=1 TOPICS stack_o
 lacuna_interpose_test(device DEPTH REPETITION ENV LACUNA_TEST_CUDA=$<TARGET_FILE:interpose_fake_cuda>
   TOPICS device_memory)
 
+# Data in a device's memory, by a fake driver: packed there. The preload library is the one beside the fake mover.
+set(in_device_folder "export LD_PRELOAD=${lacuna_fake_device}/\${LD_PRELOAD##*/} && exec \"$0\" \"$@\"")
+set(fake_device LACUNA_TEST_CUDA=$<TARGET_FILE:interpose_fake_driver>
+  LACUNA_TEST_MOVER=$<TARGET_FILE:interpose_fake_mover>)
+foreach(direct 0 1)
+  lacuna_interpose_test(device.moved.${direct} DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=${direct}
+    SHELL ${in_device_folder} TOPICS @device)
+  # By the tables, which must not matter.
+  lacuna_interpose_test(device.policy.${direct} DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=${direct}
+    LACUNA_ALWAYS=0 SHELL ${in_device_folder}
+    TOPICS device_comes_late @device)
+  lacuna_interpose_test(device.threads.${direct} DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=${direct}
+    SHELL ${in_device_folder} WITH --threads TOPICS @device)
+endforeach()
+lacuna_interpose_test(device.collectives RANKS 4 DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1
+  SHELL ${in_device_folder} TOPICS device_collectives)
+lacuna_interpose_test(device.ends DEPTH VARIATION ENV ${fake_device} SHELL ${in_device_folder}
+  TOPICS device_declined device_memory_again device_queries device_fails)
+# Without LACUNA_GPU, without the library beside lacuna, and with a full pool: declined.
+lacuna_interpose_test(device.report ON mpich ENV ${fake_device} LACUNA_REPORT=1 SHELL ${in_device_folder}
+  TOPICS device_packs PASS "lacuna:     packed and unpacked on a device: ")
+
 # Topics with threads.
 lacuna_interpose_test(threads DEPTH REPETITION
   WITH --threads

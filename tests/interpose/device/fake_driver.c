@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A libcuda.so.1 without a device. Its device memory is mapped twice: where programs have it
+ * without any access, so that whoever touches it by the CPU crashes, and once more for this library
+ * and fake_mover.cpp (fake_reach). The functions are those of cuda.h that lacuna and its tests
+ * call. */
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { kBlocks = 256, kPins = 256, kDepth = 16 };
+static const size_t kArena = (size_t)256 << 20;
+static const size_t kPage = 4096;
+
+/* What goes wrong: set by tests. */
+EXPORT int fake_refuses_pinning;
+EXPORT int fake_captures;      /* a stream that waits for the default one is being captured */
+EXPORT int fake_fails_to_wait; /* as after a kernel that has failed */
+EXPORT int fake_is_of_a_pool;  /* memory has no context of its own */
+/* How often an address was asked for. */
+EXPORT long fake_queries;
+
+struct block {
+  uintptr_t begin;
+  size_t bytes;
+  int is_used, is_managed;
+};
+static struct block blocks[kBlocks];
+static struct block pins[kPins];
+static unsigned char *seen, *shadow; /* as programs see it; as this library does */
+static size_t used_bytes;
+static int the_context;
+static __thread void* stack[kDepth];
+static __thread int depth;
+
+static int make_arena(void) {
+  if (seen != NULL) return 0;
+  const int file = memfd_create("device", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, (off_t)kArena) != 0) return 2;
+  seen = mmap(NULL, kArena, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  shadow = mmap(NULL, kArena, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  close(file);
+  return seen == MAP_FAILED || shadow == MAP_FAILED ? 2 : 0;
+}
+
+/* Lets the CPU touch device memory, as if it were the host's; or no longer. */
+EXPORT void fake_open(int is_open) {
+  if (make_arena() == 0) mprotect(seen, kArena, is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+static int is_in(const struct block* block, uintptr_t address) {
+  return block->is_used && address - block->begin < block->bytes;
+}
+
+static const struct block* find(const struct block* all, uintptr_t address) {
+  for (int i = 0; i < kBlocks; ++i)
+    if (is_in(&all[i], address)) return &all[i];
+  return NULL;
+}
+
+/* Where a device would find this memory; null: it cannot reach it. */
+EXPORT void* fake_reach(const void* memory) {
+  const uintptr_t address = (uintptr_t)memory;
+  const struct block* block = find(blocks, address);
+  if (block != NULL && !block->is_managed) return shadow + (address - (uintptr_t)seen);
+  return block != NULL || find(pins, address) != NULL ? (void*)address : NULL;
+}
+
+EXPORT int fake_has_context(void) { return depth > 0 && stack[depth - 1] == &the_context; }
+
+static int add(struct block* all, uintptr_t begin, size_t bytes, int is_managed) {
+  for (int i = 0; i < kBlocks; ++i) {
+    if (all[i].is_used) continue;
+    all[i] = (struct block){begin, bytes, 1, is_managed};
+    return 0;
+  }
+  return 2;
+}
+
+static int drop(struct block* all, uintptr_t begin) {
+  for (int i = 0; i < kBlocks; ++i) {
+    if (!all[i].is_used || all[i].begin != begin) continue;
+    all[i].is_used = 0;
+    return 0;
+  }
+  return 1;
+}
+
+EXPORT int cuInit(unsigned flags) {
+  (void)flags;
+  return make_arena();
+}
+EXPORT int cuDeviceGetCount(int* count) {
+  *count = 1;
+  return 0;
+}
+EXPORT int cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return 0;
+}
+EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
+  (void)device;
+  *context = &the_context;
+  return 0;
+}
+EXPORT int cuCtxSetCurrent(void* context) {
+  if (depth == 0) depth = 1;
+  stack[depth - 1] = context;
+  return 0;
+}
+EXPORT int cuCtxPushCurrent_v2(void* context) {
+  if (context != &the_context || depth == kDepth) return 201;
+  stack[depth++] = context;
+  return 0;
+}
+EXPORT int cuCtxPopCurrent_v2(void** context) {
+  if (depth == 0) return 201;
+  *context = stack[--depth];
+  return 0;
+}
+EXPORT int cuCtxGetCurrent(void** context) {
+  *context = depth > 0 ? stack[depth - 1] : NULL;
+  return 0;
+}
+EXPORT int cuCtxGetDevice(int* ordinal) {
+  *ordinal = 0;
+  return depth > 0 ? 0 : 201;
+}
+EXPORT int cuCtxGetId(void* context, unsigned long long* number) {
+  *number = 1;
+  return context == &the_context ? 0 : 201;
+}
+
+/* A block that was freed is given again, if it has the same size. */
+EXPORT int cuMemAlloc_v2(uintptr_t* address, size_t bytes) {
+  const size_t whole = (bytes + kPage - 1) / kPage * kPage;
+  if (make_arena() != 0) return 2;
+  for (int i = kBlocks - 1; i >= 0; --i) {
+    if (blocks[i].is_used || blocks[i].begin == 0 || blocks[i].bytes != bytes) continue;
+    blocks[i].is_used = 1;
+    blocks[i].is_managed = 0;
+    *address = blocks[i].begin;
+    return 0;
+  }
+  if (used_bytes + whole > kArena) return 2;
+  *address = (uintptr_t)seen + used_bytes;
+  used_bytes += whole;
+  for (int i = 0; i < kBlocks; ++i) {
+    if (blocks[i].begin != 0) continue;
+    blocks[i] = (struct block){*address, bytes, 1, 0};
+    return 0;
+  }
+  return 2;
+}
+EXPORT int cuMemAllocManaged(uintptr_t* address, size_t bytes, unsigned flags) {
+  (void)flags;
+  void* memory = aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
+  if (memory == NULL) return 2;
+  *address = (uintptr_t)memory;
+  return add(blocks, *address, bytes, 1);
+}
+EXPORT int cuMemFree_v2(uintptr_t address) { return drop(blocks, address); }
+
+static void* side(uintptr_t address) {
+  void* there = fake_reach((void*)address);
+  return there != NULL ? there : (void*)address;
+}
+EXPORT int cuMemcpy(uintptr_t to, uintptr_t from, size_t bytes) {
+  memcpy(side(to), side(from), bytes);
+  return 0;
+}
+EXPORT int cuMemcpyAsync(uintptr_t to, uintptr_t from, size_t bytes, void* stream) {
+  (void)stream;
+  return fake_has_context() ? cuMemcpy(to, from, bytes) : 201;
+}
+
+EXPORT int cuStreamCreate(void** stream, unsigned flags) {
+  static int streams[64];
+  static int count;
+  (void)flags;
+  *stream = &streams[count++ % 64];
+  return fake_has_context() ? 0 : 201;
+}
+EXPORT int cuStreamSynchronize(void* stream) {
+  (void)stream;
+  return fake_fails_to_wait ? 700 : 0;
+}
+EXPORT int cuStreamIsCapturing(void* stream, int* status) {
+  (void)stream;
+  *status = 0;
+  return fake_captures ? 906 : 0;
+}
+EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) {
+  static __thread int now;
+  const int before = now;
+  now = *mode;
+  *mode = before;
+  return 0;
+}
+
+EXPORT int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
+  (void)flags;
+  if (fake_refuses_pinning || (uintptr_t)memory % kPage != 0) return 2;
+  return add(pins, (uintptr_t)memory, bytes, 0);
+}
+EXPORT int cuMemHostUnregister(void* memory) { return drop(pins, (uintptr_t)memory); }
+EXPORT int cuMemHostGetDevicePointer_v2(uintptr_t* address, void* memory, unsigned flags) {
+  (void)flags;
+  *address = (uintptr_t)memory;
+  return find(pins, (uintptr_t)memory) != NULL ? 0 : 1;
+}
+
+/* CU_POINTER_ATTRIBUTE_CONTEXT, _MEMORY_TYPE, _IS_MANAGED and _DEVICE_ORDINAL. */
+EXPORT int cuPointerGetAttributes(unsigned count, int* attributes, void** data, uintptr_t address) {
+  const struct block* block = find(blocks, address);
+  const int is_pinned = block == NULL && find(pins, address) != NULL;
+  ++fake_queries;
+  for (unsigned i = 0; i < count; ++i) {
+    switch (attributes[i]) {
+      case 1:
+        *(void**)data[i] = block != NULL && !fake_is_of_a_pool ? &the_context : NULL;
+        break;
+      case 2:
+        *(unsigned*)data[i] = block != NULL ? 2 : is_pinned ? 1 : 0;
+        break;
+      case 8:
+        *(unsigned char*)data[i] = block != NULL && block->is_managed;
+        break;
+      case 9:
+        *(int*)data[i] = block != NULL ? 0 : -2;
+        break;
+      default:
+        return 1;
+    }
+  }
+  return 0;
+}
+EXPORT int cuPointerGetAttribute(void* data, int attribute, uintptr_t address) {
+  if (find(blocks, address) == NULL && find(pins, address) == NULL) {
+    ++fake_queries;
+    return 1;
+  }
+  return cuPointerGetAttributes(1, &attribute, &data, address);
+}
