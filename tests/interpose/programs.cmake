@@ -178,6 +178,16 @@ set_target_properties(interpose_fake_cuda PROPERTIES OUTPUT_NAME cuda SUFFIX .so
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fake)
 target_link_libraries(interpose_fake_cuda PRIVATE lacuna_flags)
 
+# On a real device: the same topics (tests/gpu), and a halo exchange in three ways.
+foreach(family mpich ompi)
+  if(TARGET lacuna-cuda)
+    add_executable(lacuna-gpu-halo-${family} ${PROJECT_SOURCE_DIR}/tests/gpu/halo.cu)
+    set_target_properties(lacuna-gpu-halo-${family} PROPERTIES CUDA_STANDARD 17)
+    target_link_libraries(lacuna-gpu-halo-${family} PRIVATE lacuna_mpi_${family}_link CUDA::cudart_static
+      -static-libstdc++ -static-libgcc)
+  endif()
+endforeach()
+
 # A driver whose device memory the CPU cannot touch, and a library that moves it, beside links to the preload libraries.
 set(lacuna_fake_device ${CMAKE_CURRENT_BINARY_DIR}/device)
 add_library(interpose_fake_driver SHARED device/fake_driver.c)

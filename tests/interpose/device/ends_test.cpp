@@ -33,9 +33,9 @@ bool is_packed(void* base, MPI_Datatype type) {
 }
 
 // Lacuna declines while a switch of the fake driver is on.
-void expect_declined(const char* switched) {
+void expect_declined(const char* switched, int length) {
   context(switched);
-  MPI_Datatype type = column(24, 5);
+  MPI_Datatype type = column(length, 5);  // of which there is no plan yet
   const Elements data(On::kDevice, type, kCount, 1);
   fake_switch(switched) = 1;
   CHECK(!is_packed(data.base(), type));
@@ -54,8 +54,8 @@ TOPIC(device_declined) {
     const Elements data(On::kDevice, type, kCount, 1);
     CHECK(is_packed(data.base(), type));
   }
-  expect_declined("fake_captures");
-  expect_declined("fake_refuses_plans");
+  expect_declined("fake_captures", 24);
+  expect_declined("fake_refuses_plans", 25);
   // Memory of a pool is of the current context.
   {
     const Elements data(On::kDevice, type, kCount, 1);
@@ -245,12 +245,13 @@ TOPIC(device_comes_late) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
   if (!start_device()) return;
-  {  // an address that lacuna must look up
-    const std::vector<double> data(1 << 20);
-    std::vector<double> packed(100);
+  {  // a call that lacuna examines, and an address that it must look up
+    constexpr int kLong = 2048;
+    const std::vector<double> data(kLong * 64);
+    std::vector<double> packed(kLong);
     int position = 0;
-    MPI_Datatype type = column(100, 3);
-    MPI_Pack(data.data(), 1, type, packed.data(), 800, &position, MPI_COMM_WORLD);
+    MPI_Datatype type = column(kLong, 3);
+    MPI_Pack(data.data(), 1, type, packed.data(), kLong * 8, &position, MPI_COMM_WORLD);
     MPI_Type_free(&type);
   }
   for (MPI_Datatype type : {old, fresh}) {

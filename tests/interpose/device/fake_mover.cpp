@@ -5,6 +5,7 @@
 // has made no context the current one, the process ends.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -62,12 +63,14 @@ lacuna_status move(bool packs, const lacuna_gpu_plan* plan, const void* mem, int
   if (fake_fails_to_launch != 0) return LACUNA_INTERNAL;
   int64_t at = 0;
   for (const lacuna::TypemapEntry& entry : plan->entries) {
-    for (int64_t i = 0; i < entry.size_bytes; ++i, ++at) {
-      if (at < begin || at >= end) continue;
-      unsigned char* const data = reach(mem, entry.offset_bytes + i);
-      unsigned char* const byte = reach(packed, at - begin);
-      *(packs ? byte : data) = *(packs ? data : byte);
+    const int64_t from = std::max(begin - at, int64_t{0});
+    const int64_t bytes = std::min(entry.size_bytes, end - at) - from;
+    if (bytes > 0) {
+      unsigned char* const data = reach(mem, entry.offset_bytes + from);
+      unsigned char* const run = reach(packed, at + from - begin);
+      std::memcpy(packs ? run : data, packs ? data : run, static_cast<size_t>(bytes));
     }
+    at += entry.size_bytes;
   }
   return LACUNA_OK;
 }
