@@ -1,29 +1,36 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Everything that a CUDA device is needed for, in one start of at most five minutes: random types against the typemap,
-# calls captured in graphs, lacuna.engine on device memory, the device's numbers, the bench, and the first under
-# compute-sanitizer.
+# Everything that a CUDA device is needed for, in one start of at most five minutes: MPI calls with device memory under
+# MPICH and Open MPI, a halo exchange, random types against the typemap, calls captured in graphs, lacuna.engine on
+# device memory, the device's numbers, the bench, and random types under compute-sanitizer.
 #
 #   tests/gpu/device.sh [FOLDER [OUTPUT]]          in the root of the source tree
 #
-# FOLDER is what `tests/gpu/carry.sh FOLDER` collected (bin, lib, gcc, python: the files that must be carried besides
-# the source tree, 25 MiB), or a build folder (default: build/release; built there first if CMake and the rest are
+# FOLDER is what `tests/gpu/carry.sh FOLDER` collected (bin, lib, gcc, python, mpi: the files that must be carried besides
+# the source tree), or the FOLDER.tar.gz that it wrote beside it, or a build folder (default: build/release; built there first if CMake and the rest are
 # here). OUTPUT (default: the current folder) gets a log of each step, machine.json, bench.json and corpus.json. Of
 # the machine are needed: x86-64, glibc 2.36, the CUDA driver, and Python 3.10 for the engine and the commands; no
 # package of Python's.
+# LACUNA_GPU_PARTS: `engine`, `mpi`, or both (if nothing is said). LACUNA_GPU_HALO: the cube of the halo exchange (512).
 # LACUNA_GPU_TYPES: random types (100000). LACUNA_GPU_TAIL: bytes of the bench's tables that are shown (4000).
 set -u
 folder=${1:-build/release}
 out=${2:-.}
 types=${LACUNA_GPU_TYPES:-100000}
 failed=0
+case $folder in *.tar.gz)
+  archive=$folder
+  folder=$(mktemp -d)
+  tar -C "$folder" -xzf "$archive" || exit 3
+esac
 
 targets="lacuna lacuna-cuda lacuna-gpu-check lacuna-gpu-bench lacuna-gpu-probe"
-if [ ! -x "$folder/bin/lacuna-gpu-check" ] && command -v cmake >/dev/null 2>&1; then
+if [ "${LACUNA_GPU_PARTS:-}" != mpi ] && [ ! -x "$folder/bin/lacuna-gpu-check" ] && command -v cmake >/dev/null 2>&1; then
   # shellcheck disable=SC2086  # a list of words is meant
   cmake --preset release >/dev/null && cmake --build --preset release --target $targets || exit 3
 fi
-[ -x "$folder/bin/lacuna-gpu-check" ] || { echo "device.sh: no $folder/bin/lacuna-gpu-check; remedy: tests/gpu/carry.sh $folder" >&2; exit 3; }
+parts=${LACUNA_GPU_PARTS:-engine mpi}
+[ "$parts" = mpi ] || [ -x "$folder/bin/lacuna-gpu-check" ] || { echo "device.sh: no $folder/bin/lacuna-gpu-check; remedy: tests/gpu/carry.sh $folder" >&2; exit 3; }
 mkdir -p "$out"
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader || exit 3
 
@@ -44,6 +51,49 @@ step() { # NAME SECONDS words of the command; less where less is left
   [ $code -eq 0 ] || failed=1
   echo "== $name: exit code $code, $(($(date +%s) - began)) s"
 }
+
+# The topics of tests/interpose/device with real memory, in two ranks that share the device; then the halo exchange.
+mpi=$(cd "$folder" && pwd)/mpi
+[ -d "$mpi" ] || mpi=$(pwd)/build/mpi
+libraries=$(cd "$folder/lib" && pwd)
+topics="device_blocking device_large device_nonblocking device_persistent device_probed device_exchange device_packs
+  device_collectives"
+on_mpi() { # NAME SECONDS mpich|openmpi DIRECT words of the command
+  name=$1
+  most=$2
+  library=$3
+  direct=$4
+  shift 4
+  path=$mpi/$library/lib
+  [ -e /usr/lib/x86_64-linux-gnu/libstdc++.so.6 ] || path=$path:$(cd "$folder" && pwd)/gcc
+  case $library in
+    mpich) step "$name" "$most" env LD_LIBRARY_PATH="$path" LACUNA_DIRECT="$direct" "$mpi/mpich/bin/mpiexec.hydra" \
+      -genv LD_PRELOAD "$libraries/liblacuna-mpich.so" -n 2 "$@" ;;
+    openmpi) step "$name" "$most" env LD_LIBRARY_PATH="$path" LACUNA_DIRECT="$direct" OMPI_ALLOW_RUN_AS_ROOT=1 \
+      OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=^ofi \
+      OMPI_MCA_pml=ob1 "$mpi/openmpi/bin/mpiexec" --map-by :OVERSUBSCRIBE --bind-to none \
+      -x LD_PRELOAD="$libraries/liblacuna-ompi.so" -n 2 "$@" ;;
+  esac
+}
+case $parts in *mpi*)
+  if [ -x "$folder/bin/interpose_test_mpich" ] && [ -d "$mpi/mpich" ]; then
+    for direct in 0 1; do
+      for pair in mpich:mpich openmpi:ompi; do
+        # shellcheck disable=SC2086  # a list of words is meant
+        on_mpi "mpi-${pair%:*}-$direct" 40 "${pair%:*}" $direct "$folder/bin/interpose_test_${pair#*:}" $topics
+        tail -n 12 "$out/mpi-${pair%:*}-$direct.log"
+      done
+    done
+    for pair in mpich:mpich openmpi:ompi; do
+      on_mpi "halo-${pair%:*}" 60 "${pair%:*}" 1 "$folder/bin/lacuna-gpu-halo-${pair#*:}" \
+        --size "${LACUNA_GPU_HALO:-512}" --json "$out/halo-${pair%:*}.json"
+      tail -n 12 "$out/halo-${pair%:*}.log"
+    done
+  else
+    echo "== mpi: skipped, no $folder/bin/interpose_test_mpich or no $mpi/mpich"
+  fi
+esac
+case $parts in *engine*) ;; *) exit $failed ;; esac
 
 step check 60 "$folder/bin/lacuna-gpu-check" --seeds "$types" --threads 12
 tail -n 3 "$out/check.log"
