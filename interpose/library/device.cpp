@@ -6,6 +6,8 @@
 #include "interpose/library/device.hpp"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -213,10 +215,53 @@ Where where_is(const void* address, DevicePlace* place) noexcept {
   return Where::kDevice;
 }
 
+namespace {
+
+int look_for_runtime(dl_phdr_info* info, size_t, void* found) {
+  if (is_called(info->dlpi_name, "libcudart.so")) *static_cast<bool*>(found) = true;
+  return 0;
+}
+
+// Whether the program has kernels in it, as nvcc puts them there.
+bool has_kernels() noexcept {
+  constexpr char kSection[] = ".nv_fatbin";
+  constexpr int kMostSections = 200;
+  const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const auto read_at = [file](void* to, size_t bytes, uint64_t offset) {
+    return pread(file, to, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
+  };
+  ElfW(Ehdr) head{};
+  ElfW(Shdr) names{};
+  ElfW(Shdr) section{};
+  bool is_there = false;
+  if (read_at(&head, sizeof(head), 0) && head.e_shentsize == sizeof(section) &&
+      head.e_shnum < kMostSections &&
+      read_at(&names, sizeof(names), head.e_shoff + head.e_shstrndx * sizeof(section))) {
+    for (unsigned i = 0; i < head.e_shnum && !is_there; ++i) {
+      char name[sizeof(kSection)] = "";
+      is_there = read_at(&section, sizeof(section), head.e_shoff + i * sizeof(section)) &&
+                 read_at(name, sizeof(name), names.sh_offset + section.sh_name) &&
+                 std::memcmp(name, kSection, sizeof(kSection)) == 0;
+    }
+  }
+  close(file);
+  return is_there;
+}
+
+}  // namespace
+
+// Most programs load the driver when they first call CUDA, perhaps after they have made their
+// types. So programs that will load it are recognised in MPI_Init.
 void look_for_devices(void (*call)()) noexcept {
   g_when_found.store(call, std::memory_order_release);
+  bool is_expected = false;
+  dl_iterate_phdr(look_for_runtime, &is_expected);
+  if (is_expected || has_kernels()) announce_devices();
   look_again(count_loads());
 }
+
+void notice_devices() noexcept { static_cast<void>(runtimes_now()); }
 
 void* driver_function(const char* name) noexcept {
   void* const driver = g_driver.load(std::memory_order_acquire);

@@ -23,9 +23,11 @@ enum class Where : uint8_t { kHost, kDevice, kElsewhere };
 // answer is kDevice.
 Where where_is(const void* address, DevicePlace* place) noexcept;
 
-// Looks whether CUDA's driver is loaded. If so, kDevices is set in Gate::watched from then on (not
-// with LACUNA_GPU=0), and `call` is called before. Also found out whenever an address is looked up.
+// Looks whether CUDA's driver is loaded, or the program will load it. If so, kDevices is set in
+// Gate::watched from then on (not with LACUNA_GPU=0), and `call` is called before. For MPI_Init.
 void look_for_devices(void (*call)()) noexcept;
+// The same later, if the driver has been loaded meanwhile. So does each look at an address.
+void notice_devices() noexcept;
 
 // A function of the driver that is loaded. Null: there is none.
 void* driver_function(const char* name) noexcept;

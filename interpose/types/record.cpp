@@ -19,6 +19,7 @@
 #include "base/options.hpp"
 #include "interpose/device/moves.hpp"
 #include "interpose/functions/bodies.hpp"
+#include "interpose/library/device.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/locks.hpp"
 #include "interpose/library/next.hpp"
@@ -220,6 +221,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
 }
 
 TypeRecord* make_record(MPI_Datatype datatype) noexcept {
+  notice_devices();
   TypeRecord* record = new_record();
   if (record == nullptr) return nullptr;
   drop_packed_form(*record);

@@ -174,6 +174,8 @@ foreach(direct 0 1)
   lacuna_interpose_test(device.policy.${direct} DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=${direct}
     LACUNA_ALWAYS=0 SHELL ${in_device_folder}
     TOPICS device_comes_late @device)
+  lacuna_interpose_test(device.early.${direct} DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=${direct}
+    LACUNA_ALWAYS=0 LACUNA_TEST_EARLY=1 SHELL ${in_device_folder} TOPICS @device)
   lacuna_interpose_test(device.threads.${direct} DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=${direct}
     SHELL ${in_device_folder} WITH --threads TOPICS @device)
 endforeach()

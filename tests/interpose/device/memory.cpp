@@ -35,6 +35,14 @@ bool start_device() {
   return is_there;
 }
 
+namespace {
+
+// With LACUNA_TEST_EARLY, before MPI_Init.
+[[maybe_unused]] const bool g_is_early =
+    std::getenv("LACUNA_TEST_EARLY") != nullptr && start_device();
+
+}  // namespace
+
 bool is_fake_device() { return dlsym(g_driver, "fake_reach") != nullptr; }
 
 // What fake_mover.cpp has is found when lacuna has loaded it.
