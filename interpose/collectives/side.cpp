@@ -129,7 +129,7 @@ bool Side::begin(Operation operation, const TypeRecord* record, const void* data
   account_ = account_of(*record);
   account_.on_device = on_device ? 1 : 0;
   for (const Segment& part : segments_) comes_in_ = comes_in_ || sends_to(part.flow, Flow::kIn);
-  log_type(*record, Outcome::kHandled, bytes_);
+  log_type(*record, on_device ? Outcome::kByDevice : Outcome::kHandled, bytes_);
   return true;
 }
 

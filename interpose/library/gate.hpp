@@ -59,6 +59,8 @@ struct Gate {
   // What the user wants observed: kLogged and the other bits above. Set in MPI_Init; changed later
   // only by lacuna_interposed_switch(), and where CUDA's driver is found to be loaded.
   std::atomic<uint32_t> watched{0};
+  // New types are analysed at their first use (LACUNA_ALWAYS, and where data may be on a device).
+  std::atomic<bool> learns_at_once{false};
   // Open MPI's ABI: the data segments that hold the predefined types, libmpi's and, for copy
   // relocations, the program's. Set before the gate opens.
   struct Span {

@@ -175,7 +175,7 @@ bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int 
                 outgoing->staging.data())) {
     return false;
   }
-  log_type(*decision.record, Outcome::kHandled, decision.bytes);
+  log_type(*decision.record, decision.handled(), decision.bytes);
   return true;
 }
 
@@ -190,7 +190,7 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
   Decision packed;
   if (examine_send(buf, count, datatype, source->dest, source->comm, &packed) &&
       prepare_send(packed, false, source->mode, staging, wire)) {
-    log_type(*packed.record, source->serial != 0 ? Outcome::kDirect : Outcome::kHandled,
+    log_type(*packed.record, source->serial != 0 ? Outcome::kDirect : packed.handled(),
              packed.bytes);
   } else if (source->serial != 0) {
     *wire = {datatype, count};
@@ -224,7 +224,7 @@ bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source
     incoming->deferred_log.otherwise(decision.why);
     return true;
   }
-  log_type(*decision.record, Outcome::kHandled, decision.bytes);
+  log_type(*decision.record, decision.handled(), decision.bytes);
   return true;
 }
 
@@ -237,7 +237,7 @@ bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int des
     *outgoing = borrow_staging(incoming->bytes, true);
     pays = static_cast<bool>(*outgoing);
     if (pays)
-      log_type(*decision.record, Outcome::kHandled, decision.bytes);
+      log_type(*decision.record, decision.handled(), decision.bytes);
     else
       decline_receive(*decision.record, Outcome::kNoMemory, decision.bytes, &decision);
   }

@@ -64,7 +64,7 @@ Answer handle_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, 
     return failed(comm);
   }
   *position = static_cast<Count>(begin + decision.bytes);
-  log_type(*decision.record, Outcome::kHandled, decision.bytes);
+  log_type(*decision.record, decision.handled(), decision.bytes);
   return handled(MPI_SUCCESS);
 }
 
@@ -83,7 +83,7 @@ Answer handle_unpack(const void* inbuf, MPI_Count insize, Count* position, void*
     return failed(comm);
   }
   *position = static_cast<Count>(begin + decision.bytes);
-  log_type(*decision.record, Outcome::kHandled, decision.bytes);
+  log_type(*decision.record, decision.handled(), decision.bytes);
   return handled(MPI_SUCCESS);
 }
 

@@ -43,11 +43,15 @@ std::string_view sentence_of(Outcome outcome) {
     case Outcome::kTooLarge:
       return "declined: the message is too large for the library's int counts";
     case Outcome::kOnDevice:
-      return "declined: its data may be in the memory of an accelerator";
+      return "declined: its data may be in the memory of an accelerator, where lacuna cannot move "
+             "them "
+             "(docs/internals/gpu.md)";
     case Outcome::kMayOverrun:
       return "declined: too many different message lengths (for each, lacuna makes a type that "
              "keeps "
              "Open MPI from writing past the end of a buffer; the table of these types is full)";
+    case Outcome::kByDevice:
+      return "handled: packed and unpacked by the device that has the data";
     case Outcome::kDirect:
       return "handled: through shared memory";
     case Outcome::kCutByExtent:
@@ -106,7 +110,8 @@ void log_once(std::string_view sentence) {
 
 void report_type_as(const ObservedType& record, Outcome outcome, int64_t bytes) noexcept try {
   if (is_watched(kCosted) && outcome == Outcome::kPredefined) name_predefined(record);
-  const Outcome counted = outcome == Outcome::kDirect ? Outcome::kHandled : outcome;
+  const bool is_handled = outcome == Outcome::kDirect || outcome == Outcome::kByDevice;
+  const Outcome counted = is_handled ? Outcome::kHandled : outcome;
   report_outcome(record.reported_as, counted, bytes);
 } catch (...) {
 }

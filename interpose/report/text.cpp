@@ -213,6 +213,7 @@ const char* outcome_name(size_t outcome) {
       return "new type, small message";
     case Outcome::kMayOverrun:
       return "too many message lengths";
+    case Outcome::kByDevice:
     case Outcome::kDirect:
       return "through shared memory";
     case Outcome::kCutByExtent:

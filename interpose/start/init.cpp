@@ -199,7 +199,11 @@ void change_timing(int by) noexcept {
 void start_watching() {
   g_wanted = watched();
   g_gate.watched.store(g_wanted, std::memory_order_relaxed);
-  look_for_devices(examine_all_types_again);
+  if (g_runtime.always) g_gate.learns_at_once.store(true, std::memory_order_relaxed);
+  look_for_devices([] {
+    g_gate.learns_at_once.store(true, std::memory_order_relaxed);
+    examine_all_types_again();
+  });
   if (is_watched(kReported)) start_report();
   if (!is_watched(kCosted)) return;
   watch_predefined_types();

@@ -300,7 +300,8 @@ const TypeRecord* watched_type(MPI_Datatype datatype) noexcept {
 int around_type_commit(const Next& next, MPI_Datatype* datatype) {
   const int code = next.MPI_Type_commit(datatype);
   const Runtime& rt = runtime();
-  if (code != MPI_SUCCESS || !is_open(~0U) || rt.always || is_watched(kDevices)) return code;
+  if (code != MPI_SUCCESS || !is_open(~0U) || g_gate.learns_at_once.load(std::memory_order_relaxed))
+    return code;
   if (datatype == nullptr || *datatype == rt.datatype_null) return code;  // MPICH: after an error
   if (detail::cached_record(*datatype) != nullptr) return code;           // committed once more
   const uintptr_t handle = handle_bits(*datatype);

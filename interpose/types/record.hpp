@@ -240,6 +240,10 @@ struct Decision {
   Outcome why = Outcome::kHandled;
 
   bool is_on_device() const noexcept { return why == Outcome::kOnDevice; }
+  // What is recorded of a call that is handled.
+  Outcome handled() const noexcept {
+    return is_on_device() ? Outcome::kByDevice : Outcome::kHandled;
+  }
 };
 
 namespace detail {
