@@ -234,7 +234,8 @@ bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int des
   Decision decision;
   bool pays = begin_incoming(buf, count, datatype, comm, true, incoming, &decision);
   if (pays) {
-    *outgoing = borrow_staging(incoming->bytes, true);
+    *outgoing = decision.is_on_device() ? device::borrow_pinned(incoming->bytes)
+                                        : borrow_staging(incoming->bytes, true);
     pays = static_cast<bool>(*outgoing);
     if (pays)
       log_type(*decision.record, decision.handled(), decision.bytes);

@@ -184,15 +184,12 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   record->mean_run_bytes = plan->mean_run_bytes();
   record->piece_bytes = 0;
   record->single_run = !plan->is_empty() && plan->is_run(1);
+  record->outcome = Outcome::kPredefined;  // a recycled record may have another
   if (plan->size() == 0) {
     record->outcome = Outcome::kEmpty;
   } else if (plan->is_contiguous()) {
     record->outcome = Outcome::kContiguous;
-    if (may_be_on_devices && !device::library_knows_devices()) {
-      // The CPU never packs it, but a device does.
-      record->plan = plan;
-      record->mean_run_bytes = std::numeric_limits<double>::infinity();
-    }
+    if (may_be_on_devices && !device::library_knows_devices()) record->plan = plan;
   } else {
     const PlanPtr compiled = plan_with_registered(handle_bits(datatype), *type, plan);
     record->plan = compiled != nullptr ? compiled : plan;
@@ -213,11 +210,15 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   record->knows_no_devices = !may_be_on_devices;
   if (is_watched(kVerified) && record->plan != nullptr)
     keep_for_verification(record->plan, datatype);
-  if (!reported) return;
-  const uint64_t known_by =
-      tell_report(record, begin, type->hash, [&] { return print_type(*type); });
-  if (known_by != 0 && is_watched(kCosted) && record->plan != nullptr)
-    keep_for_timing(known_by, plan, datatype);
+  if (reported) {
+    const uint64_t known_by =
+        tell_report(record, begin, type->hash, [&] { return print_type(*type); });
+    if (known_by != 0 && is_watched(kCosted) && record->plan != nullptr)
+      keep_for_timing(known_by, plan, datatype);
+  }
+  // A device packs it, and the CPU never does.
+  if (record->outcome == Outcome::kContiguous && record->plan != nullptr)
+    record->mean_run_bytes = std::numeric_limits<double>::infinity();
 }
 
 TypeRecord* make_record(MPI_Datatype datatype) noexcept {
