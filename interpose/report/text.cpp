@@ -339,10 +339,8 @@ std::string report_table(const Report& report) {
                    bytes_text(row->bytes_handled + row->bytes_declined).c_str(), packing,
                    packing > 0 && moved > 0 ? format("%.2f", moved / packing).c_str() : "-");
     text += type_text(report, *row) + "\n";
-    if (row->bytes_on_device > 0) {
-      text +=
-          "lacuna:     packed and unpacked on a device: " + bytes_text(row->bytes_on_device) + "\n";
-    }
+    if (const int64_t there = row->bytes_on_device; there > 0)
+      text += "lacuna:     packed and unpacked on a device: " + bytes_text(there) + "\n";
     if (const std::string why = reasons(*row); !why.empty()) {
       text += "lacuna:     declined: " + why + "\n";
     }

@@ -199,11 +199,7 @@ void change_timing(int by) noexcept {
 void start_watching() {
   g_wanted = watched();
   g_gate.watched.store(g_wanted, std::memory_order_relaxed);
-  if (g_runtime.always) g_gate.learns_at_once.store(true, std::memory_order_relaxed);
-  look_for_devices([] {
-    g_gate.learns_at_once.store(true, std::memory_order_relaxed);
-    examine_all_types_again();
-  });
+  look_for_devices(examine_all_types_again);
   if (is_watched(kReported)) start_report();
   if (!is_watched(kCosted)) return;
   watch_predefined_types();
@@ -219,9 +215,8 @@ void stop_watching() noexcept {
 // Turns the timing of calls on or off, if LACUNA_COSTS asks for it at all.
 void time_calls(bool on) noexcept {
   if ((g_wanted & kCosted) == 0 || is_watched(kCosted) == on) return;
-  const uint32_t devices = g_gate.watched.load(std::memory_order_relaxed) & kDevices;
-  g_gate.watched.store(devices | (on ? g_wanted : g_wanted & ~(kCosted | kReported)),
-                       std::memory_order_relaxed);
+  constexpr uint32_t kTimes = kCosted | kReported;
+  on ? g_gate.watched.fetch_or(kTimes) : g_gate.watched.fetch_and(~kTimes);
   change_timing(on ? 1 : -1);
   if (on)
     g_allowed |= kCostsSwitch;

@@ -333,6 +333,7 @@ int around_type_free(const Next& next, MPI_Datatype* datatype) {
 }
 
 void examine_all_types_again() noexcept {
+  g_gate.learns_at_once.store(true, std::memory_order_relaxed);
   for (detail::NewType& type : detail::g_new_types) type.handle.store(0, std::memory_order_relaxed);
   for (std::atomic<TypeRecord*>& cached : detail::g_type_cache)
     cached.store(nullptr, std::memory_order_release);

@@ -183,7 +183,12 @@ lacuna_interpose_test(device.collectives RANKS 4 DEPTH VARIATION ENV ${fake_devi
   SHELL ${in_device_folder} TOPICS device_collectives)
 lacuna_interpose_test(device.ends DEPTH VARIATION ENV ${fake_device} SHELL ${in_device_folder}
   TOPICS device_declined device_memory_again device_queries device_fails)
-# Without LACUNA_GPU, without the library beside lacuna, and with a full pool: declined.
+lacuna_interpose_test(device.off DEPTH VARIATION ENV ${fake_device} LACUNA_GPU=0 SHELL ${in_device_folder}
+  WITH --without TOPICS device_left_alone)
+lacuna_interpose_test(device.unpinned DEPTH VARIATION ENV ${fake_device} SHELL ${in_device_folder}
+  WITH --perhaps TOPICS device_left_alone)
+lacuna_interpose_test(device.log ON mpich ENV ${fake_device} LACUNA_LOG=1 SHELL ${in_device_folder}
+  TOPICS device_packs PASS "double.: handled: packed and unpacked by the device that has the data")
 lacuna_interpose_test(device.report ON mpich ENV ${fake_device} LACUNA_REPORT=1 SHELL ${in_device_folder}
   TOPICS device_packs PASS "lacuna:     packed and unpacked on a device: ")
 

@@ -96,6 +96,16 @@ TOPIC(device_declined) {
   MPI_Type_free(&type);
 }
 
+// With LACUNA_GPU=0, and where the driver pins no memory for a context: all is the library's.
+TOPIC(device_left_alone) {
+  if (!starts()) return;
+  fake_switch("fake_refuses_pinning") = 1;
+  MPI_Datatype type = column(16, 5);
+  const Elements data(On::kDevice, type, kCount, 1);
+  CHECK(!is_packed(data.base(), type));
+  MPI_Type_free(&type);
+}
+
 // Memory that was freed, and whose address comes again with other data. Plans are kept.
 TOPIC(device_memory_again) {
   if (!starts()) return;
