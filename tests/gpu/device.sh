@@ -6,11 +6,11 @@
 #
 #   tests/gpu/device.sh [FOLDER [OUTPUT]]          in the root of the source tree
 #
-# FOLDER is what `tests/gpu/carry.sh FOLDER` collected (bin, lib, gcc, python, mpi: the files that must be carried besides
-# the source tree), or the FOLDER.tar.gz that it wrote beside it, or a build folder (default: build/release; built there first if CMake and the rest are
-# here). OUTPUT (default: the current folder) gets a log of each step, machine.json, bench.json and corpus.json. Of
-# the machine are needed: x86-64, glibc 2.36, the CUDA driver, and Python 3.10 for the engine and the commands; no
-# package of Python's.
+# FOLDER is what `tests/gpu/carry.sh FOLDER` collected (bin, lib, gcc, python, mpi: the files that must be carried
+# besides the source tree), or the FOLDER.tar.gz that it wrote beside it, or a build folder (default: build/release;
+# built there first if CMake and the rest are here). OUTPUT (default: the current folder) gets a log of each step,
+# machine.json, bench.json, corpus.json, halo-mpich.json and halo-openmpi.json. Of the machine are needed: x86-64, glibc
+# 2.36, the CUDA driver, and Python 3.10 for the engine and the commands; no package of Python's.
 # LACUNA_GPU_PARTS: `engine`, `mpi`, or both (if nothing is said). LACUNA_GPU_HALO: the cube of the halo exchange (512).
 # LACUNA_GPU_TYPES: random types (100000). LACUNA_GPU_TAIL: bytes of the bench's tables that are shown (4000).
 set -u
@@ -67,8 +67,8 @@ on_mpi() { # NAME SECONDS mpich|openmpi DIRECT words of the command
   path=$mpi/$library/lib
   [ -e /usr/lib/x86_64-linux-gnu/libstdc++.so.6 ] || path=$path:$(cd "$folder" && pwd)/gcc
   case $library in
-    mpich) step "$name" "$most" env LD_LIBRARY_PATH="$path" LACUNA_DIRECT="$direct" "$mpi/mpich/bin/mpiexec.hydra" \
-      -genv LD_PRELOAD "$libraries/liblacuna-mpich.so" -n 2 "$@" ;;
+    mpich) step "$name" "$most" env LD_LIBRARY_PATH="$path" LACUNA_DIRECT="$direct" \
+      "$mpi/mpich/bin/mpiexec.hydra" -localhost 127.0.0.1 -genv LD_PRELOAD "$libraries/liblacuna-mpich.so" -n 2 "$@" ;;
     openmpi) step "$name" "$most" env LD_LIBRARY_PATH="$path" LACUNA_DIRECT="$direct" OMPI_ALLOW_RUN_AS_ROOT=1 \
       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=^ofi \
       OMPI_MCA_pml=ob1 "$mpi/openmpi/bin/mpiexec" --map-by :OVERSUBSCRIBE --bind-to none \
