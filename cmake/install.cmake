@@ -24,7 +24,8 @@ install(FILES packaging/smoke/smoke.c DESTINATION ${lacuna_share}/smoke)
 install(DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ DESTINATION bin COMPONENT runtime USE_SOURCE_PERMISSIONS
   FILES_MATCHING PATTERN "lacuna-*" PATTERN "lacuna-gpu-*" EXCLUDE PATTERN "lacuna-bench-apps-fortran-*" EXCLUDE)
 install(DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ DESTINATION bin COMPONENT local USE_SOURCE_PERMISSIONS
-  FILES_MATCHING PATTERN "lacuna-gpu-*" PATTERN "lacuna-bench-apps-fortran-*" PATTERN "lacuna-gpu-check" EXCLUDE)
+  FILES_MATCHING PATTERN "lacuna-gpu-*" PATTERN "lacuna-bench-apps-fortran-*" PATTERN "lacuna-gpu-check" EXCLUDE
+  PATTERN "lacuna-gpu-halo-*" EXCLUDE)
 foreach(folder optimizer/tables bench/corpus bench/compiled bench/ompi)
   get_filename_component(above ${folder} DIRECTORY)
   install(DIRECTORY ${folder} DESTINATION ${lacuna_share}/${above} COMPONENT runtime PATTERN README.md EXCLUDE)

@@ -60,7 +60,8 @@ struct Gate {
   // only by lacuna_interposed_switch(), and where CUDA's driver is found to be loaded.
   std::atomic<uint32_t> watched{0};
   // New types are analysed at their first use (LACUNA_ALWAYS, and where data may be on a device).
-  std::atomic<bool> learns_at_once{false};
+  // Not atomic, which costs MPI_Type_commit an instruction: a thread may see the change late.
+  bool learns_at_once = false;
   // Open MPI's ABI: the data segments that hold the predefined types, libmpi's and, for copy
   // relocations, the program's. Set before the gate opens.
   struct Span {

@@ -71,7 +71,7 @@ void learn_library(const Next& next, Runtime* rt) {
   rt->mpich_major = mpich_major_of(version);
   name_library(version, rt->library);
   rt->always = option_flag(OptionId::kAlways);
-  g_gate.learns_at_once.store(rt->always, std::memory_order_relaxed);
+  g_gate.learns_at_once = rt->always;
   int level = MPI_THREAD_SINGLE;
   next.MPI_Query_thread(&level);
   g_gate.threads = level == MPI_THREAD_MULTIPLE;

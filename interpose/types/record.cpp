@@ -301,8 +301,7 @@ const TypeRecord* watched_type(MPI_Datatype datatype) noexcept {
 int around_type_commit(const Next& next, MPI_Datatype* datatype) {
   const int code = next.MPI_Type_commit(datatype);
   const Runtime& rt = runtime();
-  if (code != MPI_SUCCESS || !is_open(~0U) || g_gate.learns_at_once.load(std::memory_order_relaxed))
-    return code;
+  if (code != MPI_SUCCESS || !is_open(~0U) || g_gate.learns_at_once) return code;
   if (datatype == nullptr || *datatype == rt.datatype_null) return code;  // MPICH: after an error
   if (detail::cached_record(*datatype) != nullptr) return code;           // committed once more
   const uintptr_t handle = handle_bits(*datatype);
@@ -333,7 +332,7 @@ int around_type_free(const Next& next, MPI_Datatype* datatype) {
 }
 
 void examine_all_types_again() noexcept {
-  g_gate.learns_at_once.store(true, std::memory_order_relaxed);
+  g_gate.learns_at_once = true;
   for (detail::NewType& type : detail::g_new_types) type.handle.store(0, std::memory_order_relaxed);
   for (std::atomic<TypeRecord*>& cached : detail::g_type_cache)
     cached.store(nullptr, std::memory_order_release);
