@@ -3,7 +3,6 @@
 // In a file of its own: it needs no MPI, and the JSON library takes long to compile.
 #include "bench/apps/exchange_row.hpp"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace lacuna::bench {
@@ -12,7 +11,7 @@ namespace {
 using Json = nlohmann::json;
 
 // A row of the file. For a member of the wrong kind the JSON library throws, which
-// read_exchange_rows() turns into an error.
+// parse_exchange_rows() turns into an error.
 ExchangeRow read_row(const Json& json) {
   ExchangeRow row;
   row.id = json.at("id");
@@ -41,11 +40,11 @@ ExchangeRow read_row(const Json& json) {
 
 }  // namespace
 
-Result<std::vector<ExchangeRow>> read_exchange_rows(const std::string& path) {
-  std::ifstream file(path);
+Result<std::vector<ExchangeRow>> parse_exchange_rows(const std::string& content,
+                                                     const std::string& path) {
   std::vector<ExchangeRow> rows;
   try {
-    for (const Json& json : Json::parse(file)) rows.push_back(read_row(json));
+    for (const Json& json : Json::parse(content)) rows.push_back(read_row(json));
   } catch (const Json::exception& error) {
     return Error{LACUNA_PARSE_ERROR, path + ": " + error.what()};
   }

@@ -25,7 +25,7 @@ struct LaneRow {
 
 struct ExchangeRow {
   std::string id;
-  std::string test;  // an App's, FFT, GRAPH, HALO or SLABS; empty: types alone
+  std::string test;  // an App's, FFT, GRAPH, HALO, SLABS or PENCILS; empty: types alone
   std::vector<int> shape;
   bool receives_packed = false;  // for types alone; an App says it of itself
   bool needs_received = false;   // lanes send and receive at once
@@ -35,9 +35,10 @@ struct ExchangeRow {
   std::vector<LaneRow> lanes;
 };
 
-// The file is a JSON list of objects with the members of ExchangeRow by name, and type and count. A
-// member that a lane lacks is the row's.
-Result<std::vector<ExchangeRow>> read_exchange_rows(const std::string& path);
+// What is in the file `path`: a JSON list of objects with the members of ExchangeRow by name, and
+// type and count. A member that a lane lacks is the row's.
+Result<std::vector<ExchangeRow>> parse_exchange_rows(const std::string& content,
+                                                     const std::string& path);
 
 }  // namespace lacuna::bench
 

@@ -134,6 +134,25 @@ std::shared_ptr<Grid> make_slabs(int n) {
   return grid;
 }
 
+// The same from pencils along the last dimension to pencils along the second, in a row of a grid of
+// processes: runs of n / ranks elements.
+std::shared_ptr<Grid> make_pencils(int n) {
+  auto grid = std::make_shared<Grid>();
+  int ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &grid->rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int each = n / ranks;
+  grid->is_alltoall = true;
+  grid->out_bounds = {n, each, n};
+  grid->in_bounds = {n, n, each};
+  for (int peer = 0; peer < ranks; ++peer) {
+    const Three size = {n, each, each};
+    grid->edges.push_back({peer, {size, {0, 0, peer * each}}, {size, {0, peer * each, 0}}, 0, 0});
+  }
+  grid->allocate();
+  return grid;
+}
+
 namespace {
 
 class GridWay : public Way {
@@ -196,7 +215,7 @@ class GridWay : public Way {
  private:
   // The box of the peer that was sent into edge.in: that of the peer's edge with this tag.
   Box sent_by_peer(const Edge& edge) const {
-    if (g_.is_alltoall) return {edge.in.size, {0, g_.rank * edge.in.size[1], 0}};
+    if (g_.is_alltoall) return g_.edges[size_t(g_.rank)].out;
     for (const Edge& other : g_.edges)
       if (other.out_tag == edge.in_tag) return other.out;
     return edge.out;

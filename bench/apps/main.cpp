@@ -236,7 +236,8 @@ int main(int argc, char** argv) {
   job.is_loaded = lacuna_loaded();
   if (job.ranks % 2 != 0) fail("needs an even number of ranks, not " + std::to_string(job.ranks));
   const Options options = parse(argc, argv);
-  const auto rows = read_exchange_rows(options.rows);
+  const auto rows =
+      parse_exchange_rows(read_for_all("lacuna-bench-apps", options.rows, job.rank), options.rows);
   if (!rows) fail(rows.error().message);
   if (job.rank == 0 && !job.out.open(options.out))
     fail("cannot write " + options.out + ": " + std::strerror(errno));

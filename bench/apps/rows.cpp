@@ -119,7 +119,7 @@ class Problems {
 
 // The arrays of a test that is not between partners; false: it is.
 Result<bool> add_arrays(const ExchangeRow& row, std::vector<Message>& messages) {
-  const bool is_divided = row.test == "FFT" || row.test == "SLABS";
+  const bool is_divided = row.test == "FFT" || row.test == "SLABS" || row.test == "PENCILS";
   if (!is_divided && row.test != "GRAPH" && row.test != "HALO") return false;
   int ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -133,6 +133,7 @@ Result<bool> add_arrays(const ExchangeRow& row, std::vector<Message>& messages) 
   if (row.test == "GRAPH") arrays.graph = make_graph(n);
   if (row.test == "HALO") arrays.grid = make_halo(n);
   if (row.test == "SLABS") arrays.grid = make_slabs(n);
+  if (row.test == "PENCILS") arrays.grid = make_pencils(n);
   for (Message& message : messages) {
     message.fft = arrays.fft;
     message.graph = arrays.graph;

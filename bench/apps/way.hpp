@@ -51,6 +51,7 @@ std::shared_ptr<FftArrays> make_fft_arrays(int n);
 std::shared_ptr<Graph> make_graph(int n);  // creation and destruction are collective
 std::shared_ptr<Grid> make_halo(int n);
 std::shared_ptr<Grid> make_slabs(int n);
+std::shared_ptr<Grid> make_pencils(int n);
 
 // The data to move: a problem of the corpus between this rank and its partner. The lanes of a row
 // share its memory, as different pages would have different times.

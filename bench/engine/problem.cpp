@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <utility>
 
 #include "bench/engine/evict.hpp"
@@ -77,6 +78,13 @@ std::string differs(const char* what, int64_t at) {
 
 Result<std::vector<Row>> read_rows(const std::string& path) {
   std::ifstream file(path);
+  std::ostringstream content;
+  content << file.rdbuf();
+  return parse_rows(content.str(), path);
+}
+
+Result<std::vector<Row>> parse_rows(const std::string& content, const std::string& path) {
+  std::istringstream file(content);
   std::vector<Row> rows;
   for (std::string line; std::getline(file, line);) {
     Row row;

@@ -28,6 +28,8 @@ struct Row {
 // The rows of a file as `lacuna bench engine` writes it: id, count, flags ("s", "l", "f" or
 // "-") and text, separated by tabs, one row a line.
 Result<std::vector<Row>> read_rows(const std::string& path);
+// The same of what is in it, where somebody else has read it.
+Result<std::vector<Row>> parse_rows(const std::string& content, const std::string& path);
 
 // Private pages, which are zero and have been touched.
 class Pages {

@@ -7,8 +7,11 @@
 #include <mpi.h>
 
 #include <chrono>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -32,6 +35,24 @@ inline int begin_pair(const char* program, int* argc, char*** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size != 2) fail_job(program, "needs 2 ranks, was started with " + std::to_string(size));
   return rank;
+}
+
+// What is in a file that rank 0 alone may have: hosts need not share a folder.
+inline std::string read_for_all(const char* program, const std::string& path, int rank) {
+  std::string content;
+  int size = -1;
+  if (rank == 0) {
+    std::ostringstream read;
+    std::ifstream file(path, std::ios::binary);
+    read << file.rdbuf();
+    content = read.str();
+    if (file && content.size() <= INT_MAX) size = static_cast<int>(content.size());
+  }
+  MPI_Bcast(&size, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (size < 0) fail_job(program, "cannot read " + path);
+  content.resize(static_cast<size_t>(size));
+  MPI_Bcast(content.data(), size, MPI_CHAR, 0, MPI_COMM_WORLD);
+  return content;
 }
 
 inline std::string mpi_library() {

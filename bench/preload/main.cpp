@@ -3,12 +3,14 @@
 // `lacuna bench preload` and `lacuna tune` start it on each MPI library.
 //
 // A way is two letters, for the sending and the receiving side: n, a derived type, lacuna switched
-// off; l, the same with lacuna; c, contiguous data of the same size. `nn*` is nn once more: it
-// shows the measurement error. Both ranks send and receive, and half of the round trip is one
-// message. A row lacks ways that the library cannot do.
+// off; l, the same with lacuna; c, contiguous data of the same size; h, packed or unpacked by an
+// application's loops. `nn*` is nn once more: it shows the measurement error. Both ranks send and
+// receive, and half of the round trip is one message. A row lacks ways that the library cannot do,
+// and h where an application would have no loops.
 //
 // Usage: lacuna-bench-preload-FAMILY --rows FILE --out FILE --ways WAY[,WAY...] [--seconds S]
-//          [--rounds N]                                                            (two ranks)
+//          [--rounds N] [--link NAME]                                              (two ranks)
+//          NAME: a network interface of rank 0, of which the lines say what each way has sent by it
 #include <mpi.h>
 
 #include <algorithm>
@@ -25,6 +27,7 @@
 #include "bench/harness/job.hpp"
 #include "bench/harness/json_lines.hpp"
 #include "bench/preload/lines.hpp"
+#include "bench/preload/link.hpp"
 #include "bench/preload/message.hpp"
 #include "lacuna/lacuna.h"
 #include "plan/cost/cost.hpp"
@@ -71,6 +74,7 @@ struct Options {
   std::vector<Way> ways;
   double seconds = 0.2;  // for a row
   int rounds = 41;       // at most
+  std::string link;      // none: what is sent is not counted
 };
 
 Half half_of(char letter, const std::string& name) {
@@ -81,8 +85,10 @@ Half half_of(char letter, const std::string& name) {
       return {Form::kDerived, true};
     case 'c':
       return {Form::kContiguous, false};
+    case 'h':
+      return {Form::kByHand, false};
     default:
-      fail("unknown way " + name + "; a way is two letters of n, l and c");
+      fail("unknown way " + name + "; a way is two letters of n, l, c and h");
   }
 }
 
@@ -107,7 +113,8 @@ Options parse(int argc, char** argv) {
                   text_argument("--out", options.out),
                   {"--ways", ways},
                   seconds_argument("--seconds", options.seconds),
-                  count_argument("--rounds", options.rounds, 1)},
+                  count_argument("--rounds", options.rounds, 1),
+                  text_argument("--link", options.link)},
                  fail);
   if (options.rows.empty() || options.out.empty() || options.ways.empty())
     fail("--rows FILE, --out FILE and --ways WAY[,WAY...] are needed");
@@ -144,6 +151,8 @@ constexpr int kMessagesToLearn = 16;
 // Whether the library can do it: MPICH 4.0.2 cannot receive long contiguous data into structs of
 // several basic types (docs/internals/defects.md). It returns an error then, and works afterwards.
 bool is_possible(const Message& message, const Way& way, int rank) {
+  const bool by_hand = way.out.form == Form::kByHand || way.in.form == Form::kByHand;
+  if (by_hand && !message.has_loops()) return false;
   if (way.out.form != Form::kContiguous || way.in.form != Form::kDerived || way.in.lacuna ||
       !message.is_mixed())
     return true;
@@ -200,14 +209,24 @@ struct Track {
   int iterations = 1;
   bool send_taken = false;
   bool receive_taken = false;
+  int64_t link_bytes = 0;       // what rank 0 has sent by the link in all rounds
   std::vector<double> seconds;  // by round
 };
 
-std::string line(const Message& message, const Way& way, const Track& track) {
-  return times_line(message.id(), way.name,
-                    ", \"send_taken\": " + truth(track.send_taken) +
-                        ", \"receive_taken\": " + truth(track.receive_taken),
-                    track.iterations, track.seconds);
+std::string line(const Message& message, const Way& way, const Track& track,
+                 const std::string& link) {
+  std::string about = ", \"send_taken\": " + truth(track.send_taken) +
+                      ", \"receive_taken\": " + truth(track.receive_taken);
+  if (!link.empty()) about += ", \"link_bytes\": " + std::to_string(track.link_bytes);
+  return times_line(message.id(), way.name, about, track.iterations, track.seconds);
+}
+
+// What has been sent by the link until now.
+int64_t sent(const Options& options, int rank) {
+  if (options.link.empty() || rank != 0) return 0;
+  const auto bytes = sent_by(options.link);
+  if (!bytes) fail("no network interface " + options.link);
+  return *bytes;
 }
 
 void run(const Row& row, const Options& options, const PredefinedTypes& predefined, int rank,
@@ -233,9 +252,11 @@ void run(const Row& row, const Options& options, const PredefinedTypes& predefin
       const size_t i = round % 2 == 0 ? shifted : ways.size() - 1 - shifted;
       const int64_t sends = taken("MPI_Send");
       const int64_t receives = taken("MPI_Recv");
+      const int64_t before = sent(options, rank);
       tracks[i].seconds.push_back(batch(message, ways[i], rank, tracks[i].iterations));
       tracks[i].send_taken = taken("MPI_Send") > sends;
       tracks[i].receive_taken = taken("MPI_Recv") > receives;
+      tracks[i].link_bytes += sent(options, rank) - before;
     }
     const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
     const double each = spent / (round + 1);
@@ -247,7 +268,8 @@ void run(const Row& row, const Options& options, const PredefinedTypes& predefin
     MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
   out.write(described(message));
-  for (size_t i = 0; i < ways.size(); ++i) out.write(line(message, ways[i], tracks[i]));
+  for (size_t i = 0; i < ways.size(); ++i)
+    out.write(line(message, ways[i], tracks[i], options.link));
 }
 
 // The machine that the ranks run on, which need not be the launcher's.
@@ -267,7 +289,7 @@ std::string machine_json() {
 int main(int argc, char** argv) {
   const int rank = begin_pair(kProgram, &argc, &argv);
   const Options options = parse(argc, argv);
-  const auto rows = read_rows(options.rows);
+  const auto rows = parse_rows(read_for_all(kProgram, options.rows, rank), options.rows);
   if (!rows) fail(rows.error().message);
   JsonLines out;
   if (rank == 0 && !out.open(options.out))

@@ -80,6 +80,7 @@ Message::Message(const Row& row, TypePtr type, PlanPtr plan, const PredefinedTyp
       bytes_(row.count * type->size_bytes),
       piece_bytes_(lacuna::piece_bytes(*type)),
       is_mixed_(type->signature.uniform == nullptr),
+      has_loops_(loops_.prepare(*type, row.count)),
       first_(first_offset(*type, row.count)),
       source_(span(*type, row.count)),
       target_(span(*type, row.count)),
@@ -93,16 +94,23 @@ Message::~Message() {
 void Message::send(Form form, int peer) const {
   if (form == Form::kDerived) {
     MPI_Send(base(source_), count_, type_, peer, kTag, MPI_COMM_WORLD);
-  } else {
-    MPI_Send(flat_source_.data(), static_cast<int>(bytes_), MPI_BYTE, peer, kTag, MPI_COMM_WORLD);
+    return;
   }
+  const std::byte* data = flat_source_.data();
+  if (form == Form::kByHand) {
+    loops_.pack(base(source_), flat_target_.data());
+    data = flat_target_.data();
+  }
+  MPI_Send(data, static_cast<int>(bytes_), MPI_BYTE, peer, kTag, MPI_COMM_WORLD);
 }
 
 int Message::receive(Form form, int peer) const {
   if (form == Form::kDerived)
     return MPI_Recv(base(target_), count_, type_, peer, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  return MPI_Recv(flat_target_.data(), static_cast<int>(bytes_), MPI_BYTE, peer, kTag,
-                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  const int code = MPI_Recv(flat_target_.data(), static_cast<int>(bytes_), MPI_BYTE, peer, kTag,
+                            MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (form == Form::kByHand) loops_.unpack(flat_target_.data(), base(target_));
+  return code;
 }
 
 void Message::pack(std::byte* packed) const {
@@ -119,11 +127,11 @@ void Message::clear() const {
 std::string Message::check(Form sent, Form received) const {
   switch_lacuna(false);
   const Pages packed(static_cast<size_t>(bytes_));
-  const Pages memory(received == Form::kDerived ? target_.bytes() : 1);
+  const Pages memory(received != Form::kContiguous ? target_.bytes() : 1);
   if (!is_there(packed) || !is_there(memory)) return "no memory to check with";
   const int size = static_cast<int>(bytes_);
   int position = 0;
-  if (sent == Form::kDerived) {
+  if (sent != Form::kContiguous) {
     MPI_Pack(base(source_), count_, type_, packed.data(), size, &position, MPI_COMM_SELF);
   } else {
     std::memcpy(packed.data(), flat_source_.data(), packed.bytes());

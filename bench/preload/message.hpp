@@ -14,6 +14,7 @@
 
 #include "base/result.hpp"
 #include "bench/engine/problem.hpp"
+#include "bench/engine/rivals/by_hand.hpp"
 #include "mpi/predefined.hpp"
 #include "plan/plan.hpp"
 
@@ -23,6 +24,7 @@ namespace lacuna::bench {
 enum class Form : uint8_t {
   kDerived,
   kContiguous,  // as many bytes without gaps
+  kByHand,      // packed and unpacked by an application's loops
 };
 
 class Message {
@@ -41,6 +43,8 @@ class Message {
   int64_t piece_bytes() const { return piece_bytes_; }
   // Whether it has several basic types.
   bool is_mixed() const { return is_mixed_; }
+  // Whether an application would have loops for it.
+  bool has_loops() const { return has_loops_; }
 
   void send(Form form, int peer) const;
   // Returns the library's error code.
@@ -68,6 +72,8 @@ class Message {
   int64_t bytes_;
   int64_t piece_bytes_;
   bool is_mixed_;
+  bool has_loops_;
+  HandLoops loops_;
   int64_t first_;  // the lowest offset of the typemap, rounded down to a cache line
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
   Pages source_;

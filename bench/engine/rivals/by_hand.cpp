@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// What an application would do in place of a type: the loops of by_hand_loops.cpp, compiled for the
-// best instruction set that this processor has.
+#include "bench/engine/rivals/by_hand.hpp"
+
 #include <limits>
 
 #include "bench/engine/rival.hpp"
-#include "bench/engine/rivals/by_hand_loops.hpp"
-#include "bench/engine/rivals/by_hand_shape.hpp"
 
 namespace lacuna::bench {
 namespace {
 
-const ByHandTarget& best_target() {
+const ByHandTarget& find_best_target() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -25,6 +22,11 @@ const ByHandTarget& best_target() {
   }
 #endif
   return kByHandBaseline;
+}
+
+const ByHandTarget& best_target() {
+  static const ByHandTarget& best = find_best_target();
+  return best;
 }
 
 bool to_ints(const std::vector<int64_t>& bytes, int64_t unit, std::vector<int>* out) {
@@ -43,138 +45,131 @@ int64_t unit_of(const Nest& nest) {
   return is_multiple && nest.unit <= 16 ? nest.unit : 1;
 }
 
+const int* data(const std::vector<int>* ints) { return ints == nullptr ? nullptr : ints->data(); }
+
 class ByHand : public Rival {
  public:
-  ByHand() : Rival("by-hand"), target_(best_target()) {}
+  ByHand() : Rival("by-hand") {}
 
   bool prepare(const Problem& problem) override {
-    const auto shape = hand_shape(*problem.type(), problem.count());
-    if (!shape) return false;
-    parts_.clear();
-    lists_.clear();
-    const bool is_done = shape->structs > 1 ? add_structs(*shape) : add_nests(*shape);
-    int64_t packed = 0;
-    for (Step& step : parts_) {
-      step.packed_offset = packed;
-      packed += step.part.packed_bytes;
-    }
-    return is_done && packed == problem.packed_bytes();
+    return loops_.prepare(*problem.type(), problem.count());
   }
-
   void pack(const std::byte* mem, std::byte* packed, int64_t times) override {
-    // Packing only reads it; one signature serves both directions.
-    auto* from = const_cast<char*>(reinterpret_cast<const char*>(mem));
-    auto* to = reinterpret_cast<char*>(packed);
-    for (int64_t i = 0; i < times; ++i) {
-      for (const Step& step : parts_) {
-        step.pack(step.part, from + step.part.offset_bytes, to + step.packed_offset);
-      }
-    }
+    for (int64_t i = 0; i < times; ++i) loops_.pack(mem, packed);
   }
-
   void unpack(const std::byte* packed, std::byte* mem, int64_t times) override {
-    auto* to = reinterpret_cast<char*>(mem);
-    auto* from = const_cast<char*>(reinterpret_cast<const char*>(packed));
-    for (int64_t i = 0; i < times; ++i) {
-      for (const Step& step : parts_) {
-        step.unpack(step.part, to + step.part.offset_bytes, from + step.packed_offset);
-      }
-    }
+    for (int64_t i = 0; i < times; ++i) loops_.unpack(packed, mem);
   }
 
  private:
-  struct Step {
-    Part part;
-    int64_t packed_offset = 0;
-    PartFn pack = nullptr;
-    PartFn unpack = nullptr;
-  };
-
-  bool add(const Part& part) {
-    Step step{part};
-    step.pack = target_.find(part, false);
-    step.unpack = target_.find(part, true);
-    parts_.push_back(step);
-    return step.pack != nullptr && step.unpack != nullptr;
-  }
-
-  const std::vector<int>* list(const std::vector<int64_t>& bytes, int64_t unit) {
-    lists_.push_back(std::make_unique<std::vector<int>>());
-    return to_ints(bytes, unit, lists_.back().get()) ? lists_.back().get() : nullptr;
-  }
-
-  static const int* data(const std::vector<int>* ints) {
-    return ints == nullptr ? nullptr : ints->data();
-  }
-
-  bool add_nests(const HandShape& shape) {
-    for (const Nest& nest : shape.nests) {
-      Part part;
-      part.unit = unit_of(nest);
-      part.offset_bytes = nest.offset;
-      part.block = nest.bytes / part.unit;
-      if (!nest.at.empty()) {
-        if (!nest.loops.empty() || !add_list(nest, &part)) return false;
-      } else {
-        if (nest.loops.size() > kByHandLoops) return false;
-        size_t at = kByHandLoops - nest.loops.size();
-        part.packed_bytes = nest.bytes;
-        for (const Nest::Loop& loop : nest.loops) {
-          part.count[at] = loop.count;
-          part.stride[at++] = loop.stride / part.unit;
-          part.packed_bytes *= loop.count;
-        }
-      }
-      if (!add(part)) return false;
-    }
-    return true;
-  }
-
-  bool add_list(const Nest& nest, Part* part) {
-    const auto* index = list(nest.at, part->unit);
-    if (index == nullptr) return false;
-    part->kind = Part::kGather;
-    part->entries = static_cast<int64_t>(index->size());
-    part->index = index->data();
-    part->packed_bytes = nest.bytes * part->entries;
-    if (nest.lengths.empty()) return true;
-    const auto* lengths = list(nest.lengths, part->unit);
-    if (lengths == nullptr) return false;
-    part->kind = Part::kRagged;
-    part->lengths = lengths->data();
-    part->packed_bytes = 0;
-    for (const int64_t length : nest.lengths) part->packed_bytes += length;
-    return true;
-  }
-
-  bool add_structs(const HandShape& shape) {
-    std::vector<int64_t> offsets, bytes;
-    Part part;
-    for (const Nest& field : shape.nests) {
-      offsets.push_back(field.offset);
-      bytes.push_back(field.bytes);
-      part.packed_bytes += field.bytes * shape.structs;
-    }
-    part.kind = Part::kStructs;
-    part.entries = shape.structs;
-    part.extent = shape.extent;
-    part.fields = static_cast<int>(shape.nests.size());
-    if (!shape.at.empty() && (part.index = data(list(shape.at, shape.extent))) == nullptr)
-      return false;
-    const auto* offset = list(offsets, 1);
-    const auto* length = list(bytes, 1);
-    if (offset == nullptr || length == nullptr) return false;
-    part.field_offset = offset->data();
-    part.table_bytes = length->data();
-    return add(part);
-  }
-
-  const ByHandTarget& target_;
-  std::vector<Step> parts_;
-  std::vector<std::unique_ptr<std::vector<int>>> lists_;
+  HandLoops loops_;
 };
 
 }  // namespace
+
+bool HandLoops::prepare(const Type& type, int64_t count) {
+  const auto shape = hand_shape(type, count);
+  if (!shape) return false;
+  steps_.clear();
+  lists_.clear();
+  const bool is_done = shape->structs > 1 ? add_structs(*shape) : add_nests(*shape);
+  int64_t packed = 0;
+  for (Step& step : steps_) {
+    step.packed_offset = packed;
+    packed += step.part.packed_bytes;
+  }
+  return is_done && packed == count * type.size_bytes;
+}
+
+void HandLoops::pack(const std::byte* mem, std::byte* packed) const {
+  // Packing only reads it; one signature serves both directions.
+  auto* from = const_cast<char*>(reinterpret_cast<const char*>(mem));
+  auto* to = reinterpret_cast<char*>(packed);
+  for (const Step& step : steps_)
+    step.pack(step.part, from + step.part.offset_bytes, to + step.packed_offset);
+}
+
+void HandLoops::unpack(const std::byte* packed, std::byte* mem) const {
+  auto* to = reinterpret_cast<char*>(mem);
+  auto* from = const_cast<char*>(reinterpret_cast<const char*>(packed));
+  for (const Step& step : steps_)
+    step.unpack(step.part, to + step.part.offset_bytes, from + step.packed_offset);
+}
+
+bool HandLoops::add(const Part& part) {
+  Step step{part};
+  step.pack = best_target().find(part, false);
+  step.unpack = best_target().find(part, true);
+  steps_.push_back(step);
+  return step.pack != nullptr && step.unpack != nullptr;
+}
+
+const std::vector<int>* HandLoops::list(const std::vector<int64_t>& bytes, int64_t unit) {
+  lists_.push_back(std::make_unique<std::vector<int>>());
+  return to_ints(bytes, unit, lists_.back().get()) ? lists_.back().get() : nullptr;
+}
+
+bool HandLoops::add_nests(const HandShape& shape) {
+  for (const Nest& nest : shape.nests) {
+    Part part;
+    part.unit = unit_of(nest);
+    part.offset_bytes = nest.offset;
+    part.block = nest.bytes / part.unit;
+    if (!nest.at.empty()) {
+      if (!nest.loops.empty() || !add_list(nest, &part)) return false;
+    } else {
+      if (nest.loops.size() > kByHandLoops) return false;
+      size_t at = kByHandLoops - nest.loops.size();
+      part.packed_bytes = nest.bytes;
+      for (const Nest::Loop& loop : nest.loops) {
+        part.count[at] = loop.count;
+        part.stride[at++] = loop.stride / part.unit;
+        part.packed_bytes *= loop.count;
+      }
+    }
+    if (!add(part)) return false;
+  }
+  return true;
+}
+
+bool HandLoops::add_list(const Nest& nest, Part* part) {
+  const auto* index = list(nest.at, part->unit);
+  if (index == nullptr) return false;
+  part->kind = Part::kGather;
+  part->entries = static_cast<int64_t>(index->size());
+  part->index = index->data();
+  part->packed_bytes = nest.bytes * part->entries;
+  if (nest.lengths.empty()) return true;
+  const auto* lengths = list(nest.lengths, part->unit);
+  if (lengths == nullptr) return false;
+  part->kind = Part::kRagged;
+  part->lengths = lengths->data();
+  part->packed_bytes = 0;
+  for (const int64_t length : nest.lengths) part->packed_bytes += length;
+  return true;
+}
+
+bool HandLoops::add_structs(const HandShape& shape) {
+  std::vector<int64_t> offsets, bytes;
+  Part part;
+  for (const Nest& field : shape.nests) {
+    offsets.push_back(field.offset);
+    bytes.push_back(field.bytes);
+    part.packed_bytes += field.bytes * shape.structs;
+  }
+  part.kind = Part::kStructs;
+  part.entries = shape.structs;
+  part.extent = shape.extent;
+  part.fields = static_cast<int>(shape.nests.size());
+  if (!shape.at.empty() && (part.index = data(list(shape.at, shape.extent))) == nullptr)
+    return false;
+  const auto* offset = list(offsets, 1);
+  const auto* length = list(bytes, 1);
+  if (offset == nullptr || length == nullptr) return false;
+  part.field_offset = offset->data();
+  part.table_bytes = length->data();
+  return add(part);
+}
 
 std::unique_ptr<Rival> by_hand_rival() { return std::make_unique<ByHand>(); }
 
