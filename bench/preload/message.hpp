@@ -72,8 +72,8 @@ class Message {
   int64_t bytes_;
   int64_t piece_bytes_;
   bool is_mixed_;
-  bool has_loops_;
   HandLoops loops_;
+  bool has_loops_;
   int64_t first_;  // the lowest offset of the typemap, rounded down to a cache line
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
   Pages source_;
