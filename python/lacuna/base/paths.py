@@ -166,6 +166,11 @@ def corpus() -> Path:
     return _shipped("bench", "corpus")
 
 
+def hosts_script() -> Path:
+    """What makes hosts of network namespaces."""
+    return _shipped("bench", "hosts") / "hosts.sh"
+
+
 def bench_sources(name: str) -> Path:
     """The programs of a benchmark that compiles them."""
     return _shipped("bench", name)

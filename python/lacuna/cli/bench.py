@@ -10,6 +10,7 @@ import typer
 
 from lacuna.base import paths
 from lacuna.base.errors import Exit, LacunaError
+from lacuna.cli.nodes import nodes_command
 from lacuna.cli.options import Mpi, MpiRoot
 from lacuna.launch.mpis import spelled_out
 
@@ -44,6 +45,9 @@ def add_to(bench: typer.Typer) -> None:
     bench.command(
         "preload", short_help="The overhead of lacuna in calls, the speedup of messages."
     )(_preload)
+    bench.command(
+        "nodes", short_help="Messages and exchanges between hosts, or namespaces as such."
+    )(nodes_command)
     bench.command("gpu", short_help="Types in a CUDA device's memory: lacuna and its rivals.")(_gpu)
     bench.command("results", short_help="Make docs/results from files of results, in a checkout.")(
         _results

@@ -122,14 +122,16 @@ def installed(
     return Installed(name, prefix, hosts, agent)
 
 
-def chosen(names: list[str], root: Path) -> list[Installed]:
+def chosen(
+    names: list[str], root: Path, hosts: tuple[str, ...] = (), agent: str | None = None
+) -> list[Installed]:
     """Those named; where none is, all that are there."""
     if names:
-        return [installed(name, root) for name in names]
+        return [installed(name, root, hosts, agent) for name in names]
     found = []
     for name in ALL:
         try:
-            found.append(installed(name, root))
+            found.append(installed(name, root, hosts, agent))
         except LacunaError:
             continue
     if not found:

@@ -40,6 +40,9 @@ class Options:
     seconds: float = 3.0  # for one row
     verify_only: bool = False
     mpi_root: Path = field(default_factory=paths.default_mpi_root)
+    hosts: tuple[str, ...] = ()  # of the ranks, in turn; none: all on this machine
+    launch_agent: str | None = None  # instead of ssh
+    environment: dict[str, str] = field(default_factory=dict)  # of the ranks: LACUNA_*
     json: Path | None = None
     csv: Path | None = None
 
@@ -98,7 +101,7 @@ def _programs(options: Options) -> tuple[list[mpis.Installed], list[Path]]:
     if options.language == "fortran":
         targets = mpis.with_fortran(options.mpis, options.mpi_root)
         return targets, [paths.program(mpis.program_in_fortran(t.name)) for t in targets]
-    targets = mpis.chosen(options.mpis, options.mpi_root)
+    targets = mpis.chosen(options.mpis, options.mpi_root, options.hosts, options.launch_agent)
     names = [f"lacuna-bench-apps-{paths.family_of(target.name)}" for target in targets]
     return targets, [paths.program(name) for name in names]
 
@@ -154,7 +157,7 @@ def _run_job(
 
         def command(out: Path) -> tuple[list[str], dict[str, str]]:
             everything = [str(program), "--rows", str(file), "--out", str(out), *words]
-            environment = dict(os.environ) | target.environment()
+            environment = dict(os.environ) | target.environment() | options.environment
             if wants_costs:
                 environment |= {"LACUNA_REPORT": f"{folder}/report.json", "LACUNA_COSTS": "1"}
             started = target.command(ranks, everything)

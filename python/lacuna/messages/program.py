@@ -30,9 +30,12 @@ class Target:
         return paths.program(f"lacuna-bench-{what}-{paths.family_of(self.name)}")
 
 
-def bundled(names: list[str], root: Path) -> list[Target]:
-    """Libraries that `make` fetched: those named, or all that are there."""
-    chosen = mpis.chosen(names, root)
+def bundled(
+    names: list[str], root: Path, hosts: tuple[str, ...] = (), agent: str | None = None
+) -> list[Target]:
+    """Libraries that `make` fetched: those named, or all that are there. One rank on each of two
+    hosts, which `agent` reaches in place of ssh; none: both here."""
+    chosen = mpis.chosen(names, root, hosts, agent)
     return [Target(mpi.name, mpi.command(2, []), mpi.environment()) for mpi in chosen]
 
 
@@ -43,16 +46,19 @@ def measure(
     seconds: float,
     options: dict[str, str],
     progress: Progress,
+    link: str | None = None,
 ) -> tuple[Line, list[Times]]:
     """The program's header, and the times of all messages.
 
-    `seconds` is for each message; `options` are LACUNA_* of the ranks.
+    `seconds` is for each message; `options` are LACUNA_* of the ranks; `link` is a network
+    interface, of which the times say what they have sent by it.
     """
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         file = Path(folder) / "rows"
         file.write_text("".join(row.line() for row in rows), encoding="utf-8")
 
         words = ["--rows", str(file), "--ways", ",".join(ways), "--seconds", str(seconds)]
+        words += ["--link", link] if link else []
         options = options | _own_library(target, Path(folder))
         return _run(target, "preload", words, options, progress)
 

@@ -90,18 +90,24 @@ def choose(found: list[Row], globs: list[str], methods: list[str], quick: bool) 
     if quick:
         chosen = _one_size_each(chosen)
     wanted = [*methods, "contiguous"] if methods else [m for m in METHODS if m not in ASKED]
-    names = [name for name in METHODS if name in wanted]
-    lanes = [{"name": name, "way": METHODS[name][0], "lacuna": METHODS[name][1]} for name in names]
-    for lane in lanes:
-        if lane["name"] in COSTED:
-            lane["costs"] = True
-    return [{k: v for k, v in row.items() if k != "quick"} | _lanes(row, lanes) for row in chosen]
+    made = lanes([name for name in METHODS if name in wanted])
+    return [{k: v for k, v in row.items() if k != "quick"} | _lanes(row, made) for row in chosen]
 
 
-def _lanes(row: Row, lanes: list[Row]) -> Row:
+def lanes(methods: list[str]) -> list[Row]:
+    """Of an exchange, by these methods."""
+    made: list[Row] = []
+    for name in methods:
+        made.append({"name": name, "way": METHODS[name][0], "lacuna": METHODS[name][1]})
+        if name in COSTED:
+            made[-1]["costs"] = True
+    return made
+
+
+def _lanes(row: Row, all_lanes: list[Row]) -> Row:
     """Those of a test."""
     is_pair = row["test"] != "FFT"
-    return {"lanes": [lane for lane in lanes if is_pair or lane["name"] not in _PAIRS]}
+    return {"lanes": [lane for lane in all_lanes if is_pair or lane["name"] not in _PAIRS]}
 
 
 def _fits(row: Row, glob: str) -> bool:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,12 @@ from lacuna.messages import program as preload_program
 from lacuna.messages import shapes as preload_rows
 from lacuna.messages.program import Target
 from lacuna.messages.ratios import Line, Times
+from lacuna.messages.shapes import Message
 
 # nn* is nn once more: how much the same thing differs from itself.
-_WAYS = ["nn", "nn*", "ll", "cc"]
-_SECONDS = 0.25  # of a message
-_QUICK_SECONDS = 0.05
+WAYS = ["nn", "nn*", "ll", "cc"]
+SECONDS = 0.25  # of a message
+QUICK_SECONDS = 0.05
 _COLLECTIVE_SECONDS = 0.1
 _QUICK_COLLECTIVE_BYTES = 1 << 10
 _AGAIN = 4  # times as long for what seems slower
@@ -83,23 +85,37 @@ def _messages(
     """All messages on one library; those that seem slower a second time, in a job of their own."""
     sizes = preload_rows.QUICK_SIZES if options.quick else preload_rows.SIZES
     messages = preload_rows.messages(sizes, options.shapes)
-    seconds = options.seconds or (_QUICK_SECONDS if options.quick else _SECONDS)
-    told, times = preload_program.measure(target, messages, _WAYS, seconds, {}, progress)
+    seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
+
+    def measure(seconds: float, chosen: list[Message]) -> tuple[Line, list[Times]]:
+        return preload_program.measure(target, chosen, WAYS, seconds, {}, progress)
+
+    told, rows = twice(target, messages, seconds, measure)
     _note(target, told, header)
+    return rows
+
+
+def twice(
+    target: Target,
+    messages: list[Message],
+    seconds: float,
+    measure: Callable[[float, list[Message]], tuple[Line, list[Times]]],
+) -> tuple[Line, list[Row]]:
+    """What `measure` says of the messages; of those that seem slower, in a second job, too."""
+    told, times = measure(seconds, messages)
     rows = [Row(target.name, one) for one in times]
     doubtful = {row.id for row in rows if row.seems_slower}
     again = [message for message in messages if message.id in doubtful]
     if again:
-        _, times = preload_program.measure(target, again, _WAYS, seconds * _AGAIN, {}, progress)
-        _add_again(rows, times)
-    return rows
+        _add_again(rows, measure(seconds * _AGAIN, again)[1])
+    return told, rows
 
 
 def _collectives(
     target: Target, options: Options, header: dict[str, Any], progress: Progress
 ) -> list[Row]:
     """The same with collectives."""
-    seconds = options.seconds or (_QUICK_SECONDS if options.quick else _COLLECTIVE_SECONDS)
+    seconds = options.seconds or (QUICK_SECONDS if options.quick else _COLLECTIVE_SECONDS)
     most = _QUICK_COLLECTIVE_BYTES if options.quick else None
 
     def measure(seconds: float, only: list[str]) -> tuple[Line, list[Times]]:

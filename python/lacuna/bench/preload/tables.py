@@ -23,7 +23,7 @@ def show(calls: list[Calls], rows: list[Row]) -> None:
         console.print(_call_table(calls))
     for mpi, what in dict.fromkeys((row.mpi, row.what) for row in rows):
         chosen = [row for row in rows if (row.mpi, row.what) == (mpi, what)]
-        console.print(_speed_table(mpi, what, chosen))
+        console.print(speed_table(mpis.TITLE[mpi], what, chosen))
         for line in _summary(mpi, what, chosen):
             console.print(line, markup=False, soft_wrap=True)
     if rows:
@@ -65,10 +65,11 @@ def _call_table(calls: list[Calls]) -> Table:
     return table
 
 
-def _speed_table(mpi: str, what: str, rows: list[Row]) -> Table:
+def speed_table(of: str, what: str, rows: list[Row]) -> Table:
+    """By shape, or by call and runs, and by size."""
     by_key = {tuple(row.id.split("/")): row for row in rows}
     sizes = [size_name(size) for size in sorted({preload_rows.size_of(r.id) for r in rows})]
-    title = f"{mpis.TITLE[mpi]}: how many times faster with lacuna"
+    title = f"{of}: how many times faster with lacuna"
     table = Table(title=title, box=SIMPLE_HEAD)
     table.add_column("shape" if what == "message" else "call and runs")
     for size in sizes:

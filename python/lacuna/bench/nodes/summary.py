@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the times of `lacuna bench nodes` say: ratios of ways, and their geometric means."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from lacuna.base import results
+from lacuna.bench.preload.row import Row, long_ones
+
+ALL, LONG = "all", "16 KiB and more"
+# Name: over which way, which way.
+RATIOS = {
+    "native_over_lacuna": ("nn", "ll"),
+    "native_over_contiguous": ("nn", "cc"),
+    "lacuna_over_contiguous": ("ll", "cc"),
+    "by_hand_over_contiguous": ("hh", "cc"),
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the ranks are told at their start: beside the usual, `options`."""
+
+    name: str  # as it was asked for; empty: nothing
+    options: dict[str, str]
+
+
+def of_messages(rows: list[tuple[Job, Row]]) -> list[dict[str, Any]]:
+    """For each library and job: the means of all messages, and of the long ones."""
+    groups: dict[tuple[str, str], list[tuple[Job, Row]]] = defaultdict(list)
+    for job, row in rows:
+        groups[row.mpi, job.name].append((job, row))
+    found = []
+    for (mpi, _), group in groups.items():
+        all_rows = [row for _, row in group]
+        for which, chosen in ((ALL, all_rows), (LONG, long_ones(all_rows))):
+            if chosen:
+                found.append(
+                    {"mpi": mpi, "options": group[0][0].options, "which": which} | _means(chosen)
+                )
+    return found
+
+
+def _means(rows: list[Row]) -> dict[str, Any]:
+    means = {}
+    for name, (slow, fast) in RATIOS.items():
+        ratios = [
+            row.times.speedup(fast, slow).median
+            for row in rows
+            if {slow, fast} <= set(row.times.ways)
+        ]
+        means[name] = statistics.geometric_mean(ratios) if ratios else None
+    lowest = min(rows, key=lambda row: row.times.speedup("ll").median)
+    return {
+        "rows": len(rows),
+        **means,
+        "lowest": lowest.times.speedup("ll").median,
+        "lowest_id": lowest.id,
+        "slower": [row.id for row in rows if row.is_slower],
+    }
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """An exchange on one library, in one job: the median and the samples of each method."""
+
+    mpi: str
+    job: Job
+    id: str
+    seconds: dict[str, float]
+    samples: dict[str, list[float]]
+
+    def ratio(self, slow: str, fast: str) -> float | None:
+        """None: one of them was not timed."""
+        if slow not in self.seconds or fast not in self.seconds:
+            return None
+        return self.seconds[slow] / self.seconds[fast]
+
+    def as_json(self) -> dict[str, Any]:
+        """With the raw samples."""
+        return {
+            "mpi": self.mpi,
+            "options": self.job.options,
+            "id": self.id,
+            "median_s": self.seconds,
+            "native_over_lacuna": self.ratio("native", "lacuna"),
+            "samples_s": self.samples,
+        }
+
+
+def of_exchanges(job: Job, lanes: list[results.Row]) -> list[Exchange]:
+    """From the lanes of lacuna.messages.exchange."""
+    groups: dict[tuple[str, str], list[results.Row]] = defaultdict(list)
+    for lane in lanes:
+        groups[lane["mpi"], lane["id"]].append(lane)
+    return [
+        Exchange(
+            mpi,
+            job,
+            name,
+            {lane["method"]: lane["median_s"] for lane in group},
+            {lane["method"]: lane["samples_s"] for lane in group},
+        )
+        for (mpi, name), group in groups.items()
+    ]
