@@ -2,7 +2,7 @@
 //
 // Exchanges of blocks of 3-d arrays with many ranks at once, which [Byna2003, 7] names: the halo of
 // a grid with its 26 neighbours, and the alltoallw of subarrays with which distributed FFTs turn
-// slabs of one direction into slabs of another. A block goes as a subarray, or by hand.
+// slabs or pencils of one direction into those of another. A block goes as a subarray, or by hand.
 #include <array>
 #include <cstring>
 #include <vector>

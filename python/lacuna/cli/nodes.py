@@ -90,7 +90,7 @@ def nodes_command(
     if hosts is not None:
         found = launch_hosts.named(hosts, launch_agent)
     else:
-        found = launch_hosts.namespaces(2 if namespaces is None else namespaces, rate, delay)
+        found = launch_hosts.namespaces(namespaces, rate, delay)
     bench_nodes.nodes(
         bench_nodes.Options(
             hosts=found,

@@ -58,10 +58,10 @@ def named(words: str, agent: str | None) -> Hosts:
     return Hosts(names, agent)
 
 
-def namespaces(number: int, rate: str | None, delay: str | None) -> Hosts:
-    """Namespaces of this machine, in the first of which this process runs. Where it does not yet,
-    it starts itself once more there, and does not return."""
-    if number % 2 or not 2 <= number <= 98:
+def namespaces(number: int | None, rate: str | None, delay: str | None) -> Hosts:
+    """Namespaces of this machine (default: 2), in the first of which this process runs. Where it
+    does not yet, it starts itself once more there, and does not return."""
+    if number is not None and (number % 2 or not 2 <= number <= 98):
         raise LacunaError(
             Exit.USAGE, f"bad number in --namespaces: {number}", "give an even number, 2 to 98"
         )
@@ -71,10 +71,20 @@ def namespaces(number: int, rate: str | None, delay: str | None) -> Hosts:
             raise LacunaError(
                 Exit.USAGE, f"bad value in {option}: {value}", f"as in: {option} {example}"
             )
+    link = {_RATE_NAME: rate, _DELAY_NAME: delay}
     inside = os.environ.get(_NAMES)
     if inside is None:
-        _start_inside(number, {_RATE_NAME: rate, _DELAY_NAME: delay})
-    return Hosts(tuple(inside.split(",")), os.environ.get(_AGENT), os.environ.get(_LINK))
+        _start_inside(number or 2, link)
+    names = tuple(inside.split(","))
+    if number not in (None, len(names)) or any(
+        value not in (None, os.environ.get(name)) for name, value in link.items()
+    ):
+        raise LacunaError(
+            Exit.USAGE,
+            f"{_NAMES} names hosts that are there already, and others than those asked for",
+            f"leave out --namespaces, --rate and --delay, or unset {_NAMES}",
+        )
+    return Hosts(names, os.environ.get(_AGENT), os.environ.get(_LINK))
 
 
 def _start_inside(number: int, link: dict[str, str | None]) -> NoReturn:
