@@ -53,6 +53,12 @@ def parameter(name: str, of: str, samples: Samples) -> Parameter | None:
     return Parameter(name, of, start, slope, residual, int(sizes[0]), int(sizes[-1]))
 
 
+def packing_share(pack_s: float, start_s: float, size: int, gbit_per_s: float) -> float:
+    """Of a message that is packed, then sent by a network of that rate, whose start takes so long:
+    calculated (docs/internals/costs.md)."""
+    return pack_s / (pack_s + start_s + 8 * size / (gbit_per_s * 1e9))
+
+
 def difference(samples: Samples, less: Samples) -> Samples:
     """Round by round, for the sizes that both have."""
     return {

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from lacuna.base import terminal
 from lacuna.costs import knobs as costs_knobs
+from lacuna.costs import logp as costs_logp
 from lacuna.costs.pieces import MOST_REST, PIECES
 from lacuna.launch import mpis
 
@@ -18,6 +19,7 @@ Cells = tuple[list[str], list[list[str]]]
 
 _WIDTH = 150  # of tables that go into a pipe
 _REFERENCE_BYTES = 8  # as the papers count
+_GBIT_PER_S = (100, 200, 400)  # of networks that this machine does not have
 PIECE_MEANINGS = (
     "o: one copy; l_p: packing minus that copy; l_m: what the library adds for the type; "
     "L: a contiguous message minus one copy; rest: time that these pieces do not explain"
@@ -56,6 +58,10 @@ def all_cells(result: Result, cycle: float | None) -> list[tuple[str, Cells]]:
         title = mpis.TITLE[mpi]
         found += [
             (f"{title}: microseconds of a message with gaps, by piece", _split(result, mpi, cycle)),
+            (
+                f"{title}: packing's share of a message, calculated for so many Gbit/s",
+                calculated(result, mpi),
+            ),
             (f"{title}: Memory-LogP", _parameters(result, mpi)),
             (f"{title}: thresholds and hidden buffers", _findings(result, mpi)),
         ]
@@ -79,6 +85,21 @@ def _split(result: Result, mpi: str, cycle: float | None) -> Cells:
             references = row["bytes"] / _REFERENCE_BYTES
             cells.append(f"{row['median_s'] * 1e9 / cycle / references:.1f}")
         rows.append(cells)
+    return columns, rows
+
+
+def calculated(result: Result, mpi: str) -> Cells:
+    """From the packing that was measured, the start of a short message, and the wire."""
+    columns = ["message", "mode", "packing, us", *map(str, _GBIT_PER_S)]
+    starts = [one for one in _of(result, "parameters", mpi) if one["name"] == "L"]
+    start = min(starts, key=lambda one: one["low"])["start_s"] if starts else 0.0
+    rows = []
+    for row in _of(result, "rows", mpi):
+        pack = row["o_s"] + row["l_p_s"]
+        shares = [costs_logp.packing_share(pack, start, row["bytes"], rate) for rate in _GBIT_PER_S]
+        rows.append(
+            [row["id"], row["method"], f"{pack * 1e6:.2f}", *(f"{share:.0%}" for share in shares)]
+        )
     return columns, rows
 
 

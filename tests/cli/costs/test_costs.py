@@ -12,6 +12,7 @@ from lacuna.costs import knobs as costs_knobs
 from lacuna.costs import machine as costs_machine
 from lacuna.costs import pieces as costs_pieces
 from lacuna.costs import shapes as costs_shapes
+from lacuna.costs import tables as costs_tables
 from lacuna.costs.transport import COPY, MESSAGE, STREAM, Transport
 from lacuna.launch import mpis
 
@@ -104,6 +105,17 @@ def test_a_program_that_fails_is_said_to():
         transport.measured_rows()
 
 
+def test_the_share_of_packing_is_calculated():
+    row = {"mpi": "mpich", "id": "x", "method": "native", "bytes": 125_000}
+    row |= {"o_s": 4e-6, "l_p_s": 5e-6}
+    start = {"mpi": "mpich", "name": "L", "low": 64, "start_s": 1e-6}
+    result = {"rows": [row], "parameters": [start | {"low": 65536, "start_s": 1e-3}, start]}
+    # 9 us of packing, 1 us, and on the wire 10, 5 and 2.5 us.
+    columns, (cells,) = costs_tables.calculated(result, "mpich")
+    assert columns[3:] == ["100", "200", "400"]
+    assert cells == ["x", "native", "9.00", "45%", "60%", "72%"]
+
+
 def test_a_cache_is_named_where_the_line_bends():
     numbers = {
         f"l{n}_bytes": {"value": size} for n, size in ((1, 32768), (2, 1 << 20), (3, 1 << 25))
@@ -129,6 +141,7 @@ def test_tables_files_and_page(lacuna, tmp_path):
     assert {one["name"] for one in result["parameters"]} <= {"l", "o", "g", "L"}
     assert "MPICH: microseconds of a message with gaps, by piece" in done.stdout
     assert "the pieces add up to the time" in done.stdout
+    assert "MPICH: packing's share of a message, calculated for so many" in done.stdout
     page = (tmp_path / "page" / "report.html").read_text()
     assert "costs-pieces" in page and "stride-16-block-1" in page
     again = lacuna("report", file, "--output", tmp_path / "again")

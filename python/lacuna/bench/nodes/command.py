@@ -37,7 +37,7 @@ _QUICK_MESSAGE_SECONDS = 0.15
 _METHODS = ["native", "lacuna", "by_hand", "contiguous"]
 _PENCILS = (32, 64, 128)  # doubles along an edge of the array of an FFT
 _QUICK_PENCILS = (64,)
-_SECONDS, _SAMPLES = 0.5, 9  # of an exchange
+_SECONDS, _SAMPLES = 1.0, 25  # of an exchange
 _QUICK_SECONDS, _QUICK_SAMPLES = 0.2, 5
 # There is one rank on each host. Should a library take two namespaces for one host, lacuna must
 # not go through the memory that they share.
