@@ -32,6 +32,7 @@ SHAPES = ["vector-1", "vector-64", "sorted", "structs", "transpose", "face-k"]
 SIZES = [32, 512, 4 * KIB, 16 * KIB, 128 * KIB, MIB, 8 * MIB, 32 * MIB]
 QUICK_SIZES = [512, 16 * KIB, MIB]
 _WAYS = [*preload.WAYS, "hh"]
+_MESSAGE_SECONDS = 0.5  # of a message
 _QUICK_MESSAGE_SECONDS = 0.15
 # Exchanges: how each method sends (bench/apps/way.cpp), and whether under lacuna.
 _METHODS = ["native", "lacuna", "by_hand", "contiguous"]
@@ -111,7 +112,7 @@ def _messages(
 ) -> list[Row]:
     sizes = QUICK_SIZES if options.quick else SIZES
     messages = shapes.messages(sizes, options.shapes or SHAPES)
-    seconds = options.seconds or (_QUICK_MESSAGE_SECONDS if options.quick else preload.SECONDS)
+    seconds = options.seconds or (_QUICK_MESSAGE_SECONDS if options.quick else _MESSAGE_SECONDS)
     link = options.hosts.link
 
     def measure(seconds: float, chosen: list[Message]) -> tuple[Line, list[Times]]:

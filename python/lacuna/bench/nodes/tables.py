@@ -47,7 +47,7 @@ def _title(mpi: str, job: str) -> str:
 def _means(hosts: str, means: list[dict[str, Any]]) -> Table:
     table = Table(title=f"Messages between {hosts}: geometric means", box=SIMPLE_HEAD)
     for name in ("MPI", "messages"):
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     for name in ("rows", "native / lacuna", "lowest"):
         table.add_column(name, justify="right")
     for name in RATIOS:

@@ -14,6 +14,7 @@ from lacuna.launch import mpis
 from lacuna.messages import shapes as preload_rows
 
 _WIDTH = 140  # of tables that go into a pipe
+_TITLE_WIDTH = 78
 
 
 def show(calls: list[Calls], rows: list[Row]) -> None:
@@ -70,7 +71,8 @@ def speed_table(of: str, what: str, rows: list[Row]) -> Table:
     by_key = {tuple(row.id.split("/")): row for row in rows}
     sizes = [size_name(size) for size in sorted({preload_rows.size_of(r.id) for r in rows})]
     title = f"{of}: how many times faster with lacuna"
-    table = Table(title=title, box=SIMPLE_HEAD)
+    # Wide enough for the title, where there are few sizes.
+    table = Table(title=title, box=SIMPLE_HEAD, min_width=min(len(title), _TITLE_WIDTH))
     table.add_column("shape" if what == "message" else "call and runs")
     for size in sizes:
         table.add_column(size, justify="right")
