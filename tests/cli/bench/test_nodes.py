@@ -44,13 +44,15 @@ def test_means_are_geometric_and_by_job():
 
 def test_exchanges_are_by_library_and_row():
     lanes = [
-        {"mpi": mpi, "id": "x", "method": method, "median_s": seconds, "samples_s": [seconds]}
+        {"mpi": mpi, "id": "x", "method": method, "samples_s": [9 * seconds, seconds, 7 * seconds]}
         for mpi in ("mpich", "openmpi")
         for method, seconds in (("native", 6.0), ("lacuna", 2.0), ("contiguous", 1.0))
     ]
     found = summary.of_exchanges(USUAL, lanes)
     assert [(one.mpi, one.id) for one in found] == [("mpich", "x"), ("openmpi", "x")]
-    assert found[0].as_json()["native_over_lacuna"] == 3
+    told = found[0].as_json()
+    assert (told["fastest_s"]["native"], told["median_s"]["native"]) == (6, 42)
+    assert told["native_over_lacuna"] == 3
     assert found[0].ratio("by_hand", "contiguous") is None
 
 

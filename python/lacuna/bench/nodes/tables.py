@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import statistics
+from collections import defaultdict
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -38,6 +40,8 @@ def show(
                 console.print(told, markup=False, soft_wrap=True)
     if exchanges:
         console.print(_exchanges(hosts, exchanges))
+        for told in _means_of_exchanges(exchanges):
+            console.print(told, markup=False, soft_wrap=True)
 
 
 def _title(mpi: str, job: str) -> str:
@@ -77,12 +81,27 @@ def _exchanges(hosts: str, exchanges: list[Exchange]) -> Table:
         table.add_row(
             _title(one.mpi, one.job.name),
             one.id,
-            f"{one.seconds['contiguous'] * 1e6:.1f}",
+            f"{one.seconds('contiguous') * 1e6:.1f}",
             *(_ratio(one.ratio(name, "contiguous")) for name in ("native", "lacuna", "by_hand")),
             _ratio(one.ratio("native", "lacuna")),
         )
-    table.caption = "methods over contiguous"
+    table.caption = "fastest samples; methods over contiguous"
     return table
+
+
+def _means_of_exchanges(exchanges: list[Exchange]) -> list[str]:
+    """Native over lacuna, for each library and job."""
+    groups: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    for one in exchanges:
+        ratio = one.ratio("native", "lacuna")
+        if ratio is not None:
+            groups[_title(one.mpi, one.job.name)].append((ratio, one.id))
+    return [
+        f"{title}: native / lacuna, geometric mean of {len(group)} exchanges: "
+        f"{statistics.geometric_mean(ratio for ratio, _ in group):.2f}; "
+        f"lowest: {min(group)[0]:.2f} {min(group)[1]}"
+        for title, group in groups.items()
+    ]
 
 
 def _ratio(value: float | None) -> str:
