@@ -32,6 +32,12 @@ def test_means_are_geometric_and_by_job():
     assert everything["native_over_lacuna"] == pytest.approx(1)  # of 1, 4 and 1/4
     assert (everything["lowest"], everything["lowest_id"]) == (0.25, "x/1MiB")
     assert everything["slower"] == ["x/1MiB"]
+    disturbed = row("2KiB", ll=1.0)
+    disturbed.times.ways["ll"]["seconds"] = [9.0] * 4 + [1.0] * 3
+    rows.append((USUAL, disturbed))
+    assert summary.of_messages(rows)[0]["lowest_id"] == "x/1MiB"
+    rows[2][1].again = message_times(ll=0.8)  # more samples do not find it slower
+    assert summary.of_messages(rows)[0]["lowest_id"] == "x/1KiB"
     assert everything["native_over_contiguous"] == pytest.approx((4 * 8 * 2) ** (1 / 3))
     assert everything["lacuna_over_contiguous"] == pytest.approx((4 * 2 * 8) ** (1 / 3))
     assert everything["by_hand_over_contiguous"] == pytest.approx((2 * 4) ** (1 / 2))

@@ -52,7 +52,7 @@ def _means(hosts: str, means: list[dict[str, Any]]) -> Table:
     table = Table(title=f"Messages between {hosts}: geometric means", box=SIMPLE_HEAD)
     for name in ("MPI", "messages"):
         table.add_column(name, overflow="fold")
-    for name in ("rows", "native / lacuna", "lowest"):
+    for name in ("rows", "native / lacuna", "lowest beyond noise"):
         table.add_column(name, justify="right")
     for name in RATIOS:
         if name != "native_over_lacuna":
