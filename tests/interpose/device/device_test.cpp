@@ -301,7 +301,10 @@ TOPIC(device_exchange) {
                        MPI_COMM_WORLD, MPI_STATUS_IGNORE);
           CHECK(in.read() == want);
         }
-        if (isendrecv != nullptr) {
+        // Libraries do it wrong by themselves: MPICH 4.0 then loses the type, and MPICH 5 and Intel
+        // MPI deliver wrong bytes in the one with _replace.
+        const bool is_lacunas = is_always || (from == On::kDevice && to == On::kDevice);
+        if (isendrecv != nullptr && is_lacunas) {
           const Elements in(to, type, kCount, 9);
           const std::vector<unsigned char> want = in.with(sent);
           MPI_Request request;
@@ -319,9 +322,7 @@ TOPIC(device_exchange) {
                                MPI_STATUS_IGNORE);
           CHECK(both.read() == want);
         }
-        // (MPICH 5 and Intel MPI deliver wrong bytes where they do the call.)
-        if (isendrecv_replace != nullptr &&
-            (is_always || (from == On::kDevice && to == On::kDevice))) {
+        if (isendrecv_replace != nullptr && is_lacunas) {
           const Elements both(here, type, kCount, mine);
           const std::vector<unsigned char> want = both.with(sent);
           MPI_Request request;

@@ -84,12 +84,13 @@ TOPIC(device_declined) {
     const Elements data(On::kDevice, type, kCount, 1);
     std::vector<unsigned char> window_memory(8192);
     MPI_Win window;
-    MPI_Win_create(window_memory.data(), 8192, 1, MPI_INFO_NULL, MPI_COMM_SELF, &window);
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
+    MPI_Win_create(window_memory.data(), 8192, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, g_rank, 0, window);
     reinterpret_cast<void (*)(int)>(fake_symbol("fake_open"))(1);
-    CHECK(taken_by("MPI_Put",
-                   [&] { MPI_Put(data.base(), kCount, type, 0, 0, kCount, type, window); }) == 0);
-    MPI_Win_unlock(0, window);
+    CHECK(taken_by("MPI_Put", [&] {
+            MPI_Put(data.base(), kCount, type, g_rank, 0, kCount, type, window);
+          }) == 0);
+    MPI_Win_unlock(g_rank, window);
     reinterpret_cast<void (*)(int)>(fake_symbol("fake_open"))(0);
     MPI_Win_free(&window);
   }
