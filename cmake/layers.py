@@ -37,6 +37,7 @@ INTERPOSE = (
     "report",
     "observe",
     "device",
+    "inside",
     "types",
     "direct/rooms",
     "direct/messages",

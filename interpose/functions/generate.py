@@ -45,8 +45,10 @@ def main() -> int:
             "function_facts.gen.hpp": next_functions.facts_header(functions),
             **wrappers.wrappers_sources(functions),
             "profiling.gen.cpp": wrappers.profiling_source(functions),
-            "exports.map": wrappers.exports(functions),
-            "exports-ompi.map": wrappers.exports([f for f in functions if f.in_open_mpi]),
+            "exports.map": wrappers.exports(functions, []),
+            "exports-ompi.map": wrappers.exports(
+                [f for f in functions if f.in_open_mpi], wrappers.INSIDE_OPEN_MPI
+            ),
         }.items():
             write_if_changed(options.output / name, text)
         return 0

@@ -24,6 +24,8 @@ inline constexpr uint32_t kRmaSwitch = 16;
 inline constexpr uint32_t kDirectSwitch = 1U << 31;
 // Not a family: calls on predefined types pass the gate, too, because they are timed (kCosted).
 inline constexpr uint32_t kCostsSwitch = 1U << 30;
+// Not a family: fragments that the library moves are lacuna's (inside/inside.hpp).
+inline constexpr uint32_t kInsideSwitch = 1U << 29;
 // Bits of Gate::watched.
 inline constexpr uint32_t kLogged = 1;
 inline constexpr uint32_t kReported = 2;

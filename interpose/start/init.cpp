@@ -18,6 +18,7 @@
 #include "interpose/direct/node/waits.hpp"
 #include "interpose/direct/rooms/ranks.hpp"
 #include "interpose/functions/bodies.hpp"
+#include "interpose/inside/inside.hpp"
 #include "interpose/library/device.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
@@ -169,6 +170,7 @@ void say_on() {
     sentence += " (LACUNA_DIRECT=0)";
   else if (g_runtime.spawned)
     sentence += ": this job was spawned";
+  if ((g_allowed & kInsideSwitch) != 0) sentence += "; inside the library, too";
   log_line(sentence);
 }
 
@@ -296,6 +298,7 @@ void start_or_throw() {
   g_ends_in_finalize = end_in_finalize(next);
   g_allowed = allowed_families();
   if (is_watched(kCosted)) g_allowed |= kCostsSwitch;
+  if (inside::start()) g_allowed |= kInsideSwitch;
   if (vote.is_due()) start_direct(&vote);
   direct::describe_process(g_runtime.rank, g_runtime.size, job_id(), g_always_open != 0);
   say_on();

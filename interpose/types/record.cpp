@@ -81,6 +81,8 @@ void recycle(TypeRecord* record) noexcept {
   if (record->has_call_groups.exchange(false, std::memory_order_relaxed))
     forget_call_groups_of(*record);
   detail::g_recycled.fetch_add(1, std::memory_order_relaxed);
+  const uintptr_t handle = record->handle.load(std::memory_order_relaxed);
+  if (handle != 0 && record->plan != nullptr) inside::g_types.remove(handle);
   record->handle.store(0, std::memory_order_release);
   record->serial.store(0, std::memory_order_release);
   record->plan.reset();
@@ -240,6 +242,8 @@ TypeRecord* make_record(MPI_Datatype datatype) noexcept {
       g_learned.fetch_add(1, std::memory_order_release);  // after the attribute can be found
   record->serial.store(learned + 1, std::memory_order_release);
   record->handle.store(handle_bits(datatype), std::memory_order_release);
+  if (record->plan != nullptr && is_open(kInsideSwitch))
+    inside::g_types.add(handle_bits(datatype), &record->moved);
   return record;
 }
 
@@ -298,12 +302,27 @@ const TypeRecord* watched_type(MPI_Datatype datatype) noexcept {
   }
 }
 
+// Types that lacuna shall move inside the library must be known before the library sees a message:
+// while it moves data, nothing may be asked of it.
+namespace {
+bool is_learned_early(MPI_Datatype datatype) noexcept {
+  MPI_Count size = 0;
+  return runtime().always || (next_functions().MPI_Type_size_x(datatype, &size) == MPI_SUCCESS &&
+                              size >= detail::kLittleData);
+}
+}  // namespace
+
 int around_type_commit(const Next& next, MPI_Datatype* datatype) {
   const int code = next.MPI_Type_commit(datatype);
   const Runtime& rt = runtime();
-  if (code != MPI_SUCCESS || !is_open(~0U) || g_gate.learns_at_once) return code;
+  if (code != MPI_SUCCESS || !is_open(~0U)) return code;
   if (datatype == nullptr || *datatype == rt.datatype_null) return code;  // MPICH: after an error
-  if (detail::cached_record(*datatype) != nullptr) return code;           // committed once more
+  if (is_open(kInsideSwitch) && is_learned_early(*datatype)) {
+    type_record(*datatype);
+    return code;
+  }
+  if (g_gate.learns_at_once) return code;
+  if (detail::cached_record(*datatype) != nullptr) return code;  // committed once more
   const uintptr_t handle = handle_bits(*datatype);
   detail::NewType& type = detail::g_new_types[detail::cache_slot(handle)];
   MPI_Count size = 0;

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "interpose/inside/moved_type.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/policy/outcome.hpp"
 #include "interpose/policy/policy.hpp"
@@ -49,6 +50,7 @@ struct TypeRecord : ObservedType {
   // Whether messages pay, for the last count that was asked for (accept.cpp).
   mutable std::atomic<int64_t> verdict{kNoVerdict};
   TypeRecord* next_free = nullptr;
+  inside::MovedType moved;  // for the fragments that the library moves
 
   // packed_form() below; outlives the type, until the record is used again or lacuna stops.
   mutable std::atomic<bool> has_packed_form{false};

@@ -264,6 +264,14 @@ def profiling_source(functions: list[Function]) -> str:
     return wrappers(functions, PROFILING)
 
 
-def exports(functions: list[Function]) -> str:
+# Functions of Open MPI's own that lacuna stands before (inside/open_mpi.cpp).
+INSIDE_OPEN_MPI = [
+    "opal_convertor_prepare_for_recv",
+    "opal_convertor_prepare_for_send",
+    "opal_convertor_set_position_nocheck",
+]
+
+
+def exports(functions: list[Function], others: list[str]) -> str:
     names = [n["prefix"] + f.symbol for f in functions if f.wrapped for n in (PLAIN, PROFILING)]
-    return fill(EXPORTS, names="".join(f"    {name};\n" for name in names))
+    return fill(EXPORTS, names="".join(f"    {name};\n" for name in names + others))

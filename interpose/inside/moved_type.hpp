@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MovedType: what is needed to move the data of a datatype in place of the MPI library, fragment by
+// fragment. It is part of the type's record (types/record.hpp), and is found here by the handle
+// alone: the library asks for fragments where no function of MPI may be called.
+//
+// Lifetime. Whoever asks has data under way in this type, so the library has not destroyed it: it
+// tells lacuna by the type's attribute when it does, and only then is the entry removed.
+#ifndef LACUNA_INTERPOSE_INSIDE_MOVED_TYPE_HPP_
+#define LACUNA_INTERPOSE_INSIDE_MOVED_TYPE_HPP_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "plan/step.hpp"
+
+namespace lacuna {
+
+class Plan;
+
+namespace inside {
+
+// What is known of lacuna's plan for a type, for each way. Until a fragment has been compared, the
+// library moves the data itself.
+enum class Trust : uint8_t { kUntried, kSame, kDiffers };
+
+struct MovedType {
+  const Plan* plan = nullptr;
+  uint64_t structure = 0;  // the hash of the decoded type: equal types need one comparison
+  int64_t unit_bytes = 1;  // fragments that are sent end at multiples of it
+  std::atomic<Trust> trust[2] = {};
+  // The library's own function, by which the first fragments are moved.
+  std::atomic<void*> own[2] = {};
+
+  // For another type.
+  void reset(const Plan* new_plan, uint64_t new_structure, int64_t unit) noexcept;
+  Trust trusted(Direction way) noexcept;
+  void settle(Direction way, bool same) noexcept;
+};
+
+// Open addressing in buckets of one cache line. Reading takes no lock; those who write have one.
+class TypeTable {
+ public:
+  MovedType* find(uintptr_t handle) const noexcept {
+    for (const Slot& slot : buckets_[bucket(handle)].slots) {
+      if (slot.handle.load(std::memory_order_acquire) == handle)
+        return slot.type.load(std::memory_order_relaxed);
+    }
+    return nullptr;
+  }
+  // If the bucket is full, the library moves data of this type itself.
+  void add(uintptr_t handle, MovedType* type) noexcept;
+  void remove(uintptr_t handle) noexcept;
+
+ private:
+  static constexpr unsigned kBucketBits = 10;
+  static constexpr size_t kSlots = 4;
+  struct Slot {
+    std::atomic<uintptr_t> handle{0};  // 0: free
+    std::atomic<MovedType*> type{nullptr};
+  };
+  struct alignas(64) Bucket {
+    Slot slots[kSlots];
+  };
+  static size_t bucket(uintptr_t handle) noexcept {
+    return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kBucketBits));
+  }
+  Bucket buckets_[size_t{1} << kBucketBits];
+};
+
+extern constinit TypeTable g_types;
+
+}  // namespace inside
+}  // namespace lacuna
+
+#endif  // LACUNA_INTERPOSE_INSIDE_MOVED_TYPE_HPP_
