@@ -3,10 +3,11 @@
 // `lacuna bench preload` and `lacuna tune` start it on each MPI library.
 //
 // A way is two letters, for the sending and the receiving side: n, a derived type, lacuna switched
-// off; l, the same with lacuna; c, contiguous data of the same size; h, packed or unpacked by an
-// application's loops. `nn*` is nn once more: it shows the measurement error. Both ranks send and
-// receive, and half of the round trip is one message. A row lacks ways that the library cannot do,
-// and h where an application would have no loops.
+// off; l, the same with lacuna; i, the same with lacuna inside the library alone (LACUNA_INSIDE;
+// both sides only); c, contiguous data of the same size; h, packed or unpacked by an application's
+// loops. `nn*` is nn once more: it shows the measurement error. Both ranks send and receive, and
+// half of the round trip is one message. A row lacks ways that the library cannot do, and h where an
+// application would have no loops.
 //
 // Usage: lacuna-bench-preload-FAMILY --rows FILE --out FILE --ways WAY[,WAY...] [--seconds S]
 //          [--rounds N] [--link NAME]                                              (two ranks)
@@ -56,6 +57,7 @@ constexpr const char* kProgram = "lacuna-bench-preload";
 struct Half {
   Form form = Form::kDerived;
   bool lacuna = false;
+  bool inside = false;  // alone
 };
 
 struct Way {
@@ -83,12 +85,14 @@ Half half_of(char letter, const std::string& name) {
       return {Form::kDerived, false};
     case 'l':
       return {Form::kDerived, true};
+    case 'i':
+      return {Form::kDerived, true, true};
     case 'c':
       return {Form::kContiguous, false};
     case 'h':
       return {Form::kByHand, false};
     default:
-      fail("unknown way " + name + "; a way is two letters of n, l, c and h");
+      fail("unknown way " + name + "; a way is two letters of n, l, i, c and h");
   }
 }
 
@@ -100,6 +104,7 @@ std::vector<Way> parse_ways(const std::string& text) {
     const std::string letters = name == "nn*" ? "nn" : name;
     if (letters.size() != 2) half_of('?', name);
     ways.push_back({name, half_of(letters[0], name), half_of(letters[1], name)});
+    if (ways.back().out.inside != ways.back().in.inside) fail("way " + name + ": i must be both");
     at = end + 1;
   }
   return ways;
@@ -138,7 +143,7 @@ void round_trip(const Message& message, const Way& way, int rank) {
 
 // Seconds of one message; valid on rank 0 only.
 double batch(const Message& message, const Way& way, int rank, int iterations) {
-  switch_lacuna(way.out.lacuna || way.in.lacuna);
+  switch_lacuna_to(way.out.inside ? 3 : way.out.lacuna || way.in.lacuna ? 1 : 0);
   MPI_Barrier(MPI_COMM_WORLD);
   const auto begin = Clock::now();
   for (int i = 0; i < iterations; ++i) round_trip(message, way, rank);

@@ -174,7 +174,7 @@ void take(void* at, Direction way) noexcept {
                          layout.is_completed | layout.is_left_to_library;
   if ((convertor.flags() & asked) != wanted) return;
   const uint64_t bytes = convertor.local_size();
-  if (bytes < static_cast<uint64_t>(kLeastBytes) || bytes > INT64_MAX) return;
+  if (bytes < g_convertors.least_bytes || bytes > INT64_MAX) return;
   const Advance own = convertor.function();
   const auto& known = g_convertors.own_advance[index(way)];
   if (own == nullptr || (own != known[0] && own != known[1])) return;

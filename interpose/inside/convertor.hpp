@@ -54,6 +54,7 @@ struct Convertors {
   // The library's functions for homogeneous data with gaps: of types whose elements have gaps, and
   // of those that only have gaps between their elements.
   Advance own_advance[2][2] = {};  // by Direction
+  uint64_t least_bytes = kLeastBytes;
 };
 extern constinit Convertors g_convertors;
 

@@ -21,7 +21,8 @@ struct Message {
   int64_t bytes;  // of all elements
 };
 
-// Messages of less are the library's: to look their type up costs as much as it gains.
+// Messages of less are the library's, unless LACUNA_ALWAYS is set: to look their type up costs as
+// much as it gains.
 inline constexpr int64_t kLeastBytes = 2048;
 // A fragment of less proves nothing.
 inline constexpr int64_t kLeastCompared = 256;

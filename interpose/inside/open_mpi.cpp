@@ -170,6 +170,7 @@ bool start() {
   const ConvertorLayout* layout = layout_of(version.c_str());
   if (layout == nullptr) return decline("this version of the MPI library is not known");
   if (const char* why = prove(*layout)) return decline(why);
+  if (runtime().always) g_convertors.least_bytes = 1;
   g_complaint.store(complain, std::memory_order_release);
   g_convertors.layout.store(layout, std::memory_order_release);
   return true;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "interpose/inside/convertor.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/observe/observe.hpp"
@@ -58,6 +59,13 @@ LACUNA_EXPORT int64_t lacuna_interposed_calls(const char* function, int handled)
     return (handled != 0 ? counter.handled : counter.declined).load(std::memory_order_relaxed);
   }
   return -1;
+}
+
+// How many fragments lacuna has packed (`sent` != 0) or unpacked inside the library. -1: it is not
+// inside.
+LACUNA_EXPORT int64_t lacuna_interposed_fragments(int sent) {
+  if (inside::g_convertors.layout.load(std::memory_order_acquire) == nullptr) return -1;
+  return inside::fragments(sent != 0 ? Direction::kPack : Direction::kUnpack);
 }
 
 // The member "mpi" that a table for this library must have, as in "MPICH Version: 5.0.2"; "" before

@@ -18,6 +18,7 @@ from pathlib import Path
 OWN = {
     "lacuna_interposed",
     "lacuna_interposed_calls",
+    "lacuna_interposed_fragments",
     "lacuna_interposed_library",
     "lacuna_interposed_moves",
     "lacuna_interposed_register",
