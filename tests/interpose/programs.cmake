@@ -29,6 +29,7 @@ set(lacuna_interpose_sources
   files/file_calls.cpp
   files/files_test.cpp
   files/kinds_test.cpp
+  inside/inside_test.cpp
   library/callbacks_test.cpp
   library/device_test.cpp
   library/memory_test.cpp
@@ -171,6 +172,12 @@ foreach(pair mpich:libmpichfort.so.12 debian_ompi:libmpi_mpifh.so.40)
     lacuna_interpose_program(interpose_fortran ${family} fortran/from_c_test.cpp)
     target_link_libraries(interpose_fortran_${family} PRIVATE ${bindings})
   endif()
+endforeach()
+
+# Open MPI as it is not known.
+foreach(what version convertor)
+  add_library(interpose_other_${what} SHARED inside/other_${what}.c)
+  target_link_libraries(interpose_other_${what} PRIVATE lacuna_flags ${CMAKE_DL_LIBS})
 endforeach()
 
 add_library(interpose_fake_cuda SHARED library/fake_cuda.c)

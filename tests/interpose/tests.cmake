@@ -229,6 +229,33 @@ lacuna_interpose_test(faults.threads PROGRAM interpose_faults_FAMILY RANKS 4 DEP
 lacuna_interpose_test(faults.start PROGRAM interpose_faults_FAMILY DEPTH VARIATION TIMEOUT 60
   ENV LACUNA_DIRECT=1 LACUNA_TEST_REFUSED=1 WITH --perhaps TOPICS faults_at_start)
 
+# Inside the library, whose own calls move all data: with a fragment or two for a message, and with many that end
+# anywhere. The random programs, one-sided calls and files are those of others, natively and with lacuna.
+set(inside LACUNA_INSIDE=1 LACUNA_DISABLE_PACK=1 LACUNA_DISABLE_P2P=1 LACUNA_DISABLE_COLLECTIVES=1
+  LACUNA_DISABLE_FILES=1 LACUNA_DISABLE_RMA=1)
+set(fragments OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_eager_limit=1000 OMPI_MCA_btl_tcp_rndv_eager_limit=1000
+  OMPI_MCA_btl_tcp_max_send_size=1531)
+lacuna_interpose_test(inside ON openmpi debian-openmpi QUIET ENV ${inside} WITH --perhaps TOPICS @inside)
+lacuna_interpose_test(inside.fragments ON openmpi debian-openmpi DEPTH REPETITION ENV ${inside} ${fragments}
+  WITH --perhaps TOPICS @inside)
+lacuna_interpose_test(inside.threads ON openmpi debian-openmpi ENV ${inside} WITH --perhaps --threads
+  TOPICS inside_threads)
+foreach(ranks 2 4)
+  lacuna_interpose_test(inside.random PROGRAM interpose_random_FAMILY RANKS ${ranks} ON openmpi debian-openmpi
+    DEPTH REPETITION ENV ${inside} ${fragments} LACUNA_TEST_SEEDS=${LACUNA_PROGRAMS} LACUNA_TEST_FIRST=${ranks}0000
+    WITH --perhaps TOPICS random_programs)
+endforeach()
+# Beside all else that lacuna does.
+lacuna_interpose_test(inside.too ON openmpi debian-openmpi DEPTH REPETITION ENV LACUNA_INSIDE=1 LACUNA_DIRECT=1
+  TOPICS @p2p @nonblocking @persistent @lifetime @errors @rma)
+# A library of another version, and one whose convertor is not as it is known.
+foreach(what version convertor)
+  set(tool ${LACUNA_PRELOAD_FOLDER}/libinterpose_other_${what}.so)
+  lacuna_interpose_test(inside.other_${what} ON openmpi debian-openmpi ENV LACUNA_INSIDE=1 LACUNA_LOG=1
+    SHELL "export LD_PRELOAD=$LD_PRELOAD:${tool} && exec \"$0\" --perhaps inside_off"
+    PASS "lacuna.0.: inside: off: .*inside_off: [0-9]+ checks, 0 failed")
+endforeach()
+
 # Random programs.
 math(EXPR fewer "${LACUNA_PROGRAMS} / 4")
 lacuna_interpose_test(random PROGRAM interpose_random_FAMILY DEPTH REPETITION
