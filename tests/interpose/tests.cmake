@@ -230,7 +230,7 @@ lacuna_interpose_test(faults.start PROGRAM interpose_faults_FAMILY DEPTH VARIATI
   ENV LACUNA_DIRECT=1 LACUNA_TEST_REFUSED=1 WITH --perhaps TOPICS faults_at_start)
 
 # Inside the library, whose own calls move all data: with a fragment or two for a message, and with many that end
-# anywhere. The random programs, one-sided calls and files are those of others, natively and with lacuna.
+# anywhere.
 set(inside LACUNA_INSIDE=1 LACUNA_DISABLE_PACK=1 LACUNA_DISABLE_P2P=1 LACUNA_DISABLE_COLLECTIVES=1
   LACUNA_DISABLE_FILES=1 LACUNA_DISABLE_RMA=1)
 set(fragments OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_eager_limit=1000 OMPI_MCA_btl_tcp_rndv_eager_limit=1000
@@ -242,6 +242,9 @@ lacuna_interpose_test(inside.threads ON openmpi debian-openmpi ENV ${inside} WIT
   TOPICS inside_threads)
 foreach(ranks 2 4)
   lacuna_interpose_test(inside.random PROGRAM interpose_random_FAMILY RANKS ${ranks} ON openmpi debian-openmpi
+    DEPTH REPETITION ENV ${inside} LACUNA_TEST_SEEDS=${LACUNA_PROGRAMS} WITH --perhaps TOPICS random_programs)
+  # Open MPI 5.0 itself is wrong there (docs/internals/defects.md).
+  lacuna_interpose_test(inside.random_fragments PROGRAM interpose_random_FAMILY RANKS ${ranks} ON debian-openmpi
     DEPTH REPETITION ENV ${inside} ${fragments} LACUNA_TEST_SEEDS=${LACUNA_PROGRAMS} LACUNA_TEST_FIRST=${ranks}0000
     WITH --perhaps TOPICS random_programs)
 endforeach()

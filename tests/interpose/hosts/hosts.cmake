@@ -1,8 +1,9 @@
 # Tests on two hosts over TCP: one in `make test`, all of `make test-hosts`. Skipped, with the reason, where network
 # namespaces are not allowed.
-# lacuna_hosts_test(NAME MPI FAMILY RANKS [CONFIGURATIONS hosts] ARGS topic|@GROUP ...)
+# lacuna_hosts_test(NAME MPI FAMILY RANKS [CONFIGURATIONS hosts] [INSIDE] ARGS topic|@GROUP ...)
+#   INSIDE: the library sends all, and lacuna moves its fragments
 function(lacuna_hosts_test name mpi family ranks)
-  cmake_parse_arguments(arg "" "" "CONFIGURATIONS;ARGS" ${ARGN})
+  cmake_parse_arguments(arg "INSIDE" "" "CONFIGURATIONS;ARGS" ${ARGN})
   set(launcher ${LACUNA_MPI_ROOT}/${mpi}/bin/mpiexec)
   if(mpi MATCHES "^debian-(.*)$")
     set(launcher /usr/bin/mpiexec.${CMAKE_MATCH_1})
@@ -20,17 +21,24 @@ function(lacuna_hosts_test name mpi family ranks)
     return()
   endif()
   string(REPLACE debian_ "" abi ${family})
-  add_test(NAME hosts.${name}.${mpi}.${ranks} CONFIGURATIONS ${arg_CONFIGURATIONS}
+  set(test hosts.${name}.${mpi}.${ranks})
+  set(inside "")
+  if(arg_INSIDE)
+    set(test hosts.inside.${name}.${mpi}.${ranks})
+    set(inside LACUNA_INSIDE=1 LACUNA_DISABLE_PACK=1 LACUNA_DISABLE_P2P=1 LACUNA_DISABLE_COLLECTIVES=1)
+    list(PREPEND topics --perhaps)
+  endif()
+  add_test(NAME ${test} CONFIGURATIONS ${arg_CONFIGURATIONS}
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/hosts/two_hosts.sh ${CMAKE_CURRENT_SOURCE_DIR}/hosts/on_hosts.sh ${launcher}
       ${LACUNA_PRELOAD_FOLDER}/liblacuna-${abi}.so ${ranks} $<TARGET_FILE:${name}_${family}> ${topics})
-  set(environment LACUNA_PROFILE=none LACUNA_ALWAYS=1 LACUNA_TEST_SEEDS=${LACUNA_PROGRAMS}
+  set(environment ${inside} LACUNA_PROFILE=none LACUNA_ALWAYS=1 LACUNA_TEST_SEEDS=${LACUNA_PROGRAMS}
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
   if(mpi STREQUAL debian-mpich)
     list(APPEND environment LD_LIBRARY_PATH=${lacuna_debian_mpich_folder})
   elseif(NOT mpi MATCHES "^debian")
     list(APPEND environment LD_LIBRARY_PATH=${LACUNA_MPI_ROOT}/${mpi}/lib)
   endif()
-  set_tests_properties(hosts.${name}.${mpi}.${ranks} PROPERTIES LABELS "mpi;hosts" SKIP_RETURN_CODE 77
+  set_tests_properties(${test} PROPERTIES LABELS "mpi;hosts" SKIP_RETURN_CODE 77
     ENVIRONMENT "${environment}" PROCESSORS ${ranks} TIMEOUT 180)
 endfunction()
 foreach(pair mpich:mpich openmpi:ompi debian-mpich:mpich debian-openmpi:debian_ompi)
@@ -43,4 +51,11 @@ foreach(pair mpich:mpich openmpi:ompi debian-mpich:mpich debian-openmpi:debian_o
     ARGS @collectives @nonblocking_collectives neighborhoods_in_grids @persistent_collectives)
   lacuna_hosts_test(interpose_random ${mpi} ${family} 4 CONFIGURATIONS hosts ARGS random_programs)
   lacuna_hosts_test(interpose_faults ${mpi} ${family} 2 CONFIGURATIONS hosts ARGS faults_memory faults_library_refuses)
+endforeach()
+foreach(pair openmpi:ompi debian-openmpi:debian_ompi)
+  string(REPLACE ":" ";" pair ${pair})
+  list(GET pair 0 mpi)
+  list(GET pair 1 family)
+  lacuna_hosts_test(interpose_test ${mpi} ${family} 2 INSIDE ARGS @inside)
+  lacuna_hosts_test(interpose_random ${mpi} ${family} 4 CONFIGURATIONS hosts INSIDE ARGS random_programs)
 endforeach()

@@ -3,7 +3,7 @@
 #include <string.h>
 
 int MPI_Get_library_version(char* version, int* length);
-int MPI_Get_library_version(char* version, int* length) {
+__attribute__((visibility("default"))) int MPI_Get_library_version(char* version, int* length) {
   strcpy(version, "Open MPI v9.0.0, package: of a test");
   *length = (int)strlen(version);
   return 0;
