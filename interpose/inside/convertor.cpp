@@ -85,7 +85,9 @@ int32_t advance(void* at, iovec* pieces, uint32_t* count, size_t* bytes) noexcep
     if (kWay == Direction::kPack && piece.iov_base == nullptr) {
       if (!lend(message, position, &piece)) return -1;
     } else {
-      int64_t moved = std::min(static_cast<int64_t>(piece.iov_len), message.bytes - position);
+      // As unsigned numbers: UCX asks for up to SIZE_MAX bytes.
+      const auto left = static_cast<size_t>(message.bytes - position);
+      auto moved = static_cast<int64_t>(std::min(piece.iov_len, left));
       if (kWay == Direction::kPack && moved < message.bytes - position)
         moved = up_to_element(position, moved, type->unit_bytes);
       move<kWay>(message, position, moved, piece.iov_base);

@@ -247,6 +247,21 @@ TEST_F(ConvertorTest, SeveralPiecesAtOnce) {
   }
 }
 
+TEST_F(ConvertorTest, RoomForMoreThanThereIs) {
+  use(kVector, 1);
+  for (int message = 0; message < 2; ++message) {
+    Object object = convertor(Direction::kPack);
+    take(&object, Direction::kPack);
+    iovec piece{packed_.data(), SIZE_MAX};
+    uint32_t count = 1;
+    size_t bytes = SIZE_MAX;
+    EXPECT_EQ(object.advance(&object, &piece, &count, &bytes), 1);
+    EXPECT_EQ(bytes, packed_.size());
+    EXPECT_EQ(packed_, expected());
+  }
+  EXPECT_EQ(g_own_calls, 1);
+}
+
 TEST_F(ConvertorTest, SentFragmentsEndWithElements) {
   use(kVector, 1);
   Object first = convertor(Direction::kPack);

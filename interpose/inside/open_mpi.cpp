@@ -80,11 +80,15 @@ int32_t prepare(OwnFunction& function, Direction way, void* convertor, const voi
                 size_t count, const void* mem) noexcept {
   const auto own = function.get<Prepare>();
   if (own == nullptr) return kFailed;
+  const bool is_taking = is_open(kInsideSwitch);
+  Proof* const proof = g_proof.load(std::memory_order_acquire);
+  if (!is_taking && proof == nullptr) return own(convertor, datatype, count, mem);
   const int32_t code = own(convertor, datatype, count, mem);
-  if (is_open(kInsideSwitch)) [[likely]] {
-    if (code == 0) take(convertor, way);
-  } else if (Proof* proof = g_proof.load(std::memory_order_acquire)) [[unlikely]] {
-    if (code == 0) proof->prepared(convertor, way, datatype, count, mem);
+  if (code != 0) return code;
+  if (is_taking) {
+    take(convertor, way);
+  } else {
+    proof->prepared(convertor, way, datatype, count, mem);
   }
   return code;
 }

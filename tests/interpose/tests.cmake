@@ -238,6 +238,12 @@ set(fragments OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_eager_limit=1000 OMPI_MCA_b
 lacuna_interpose_test(inside ON openmpi debian-openmpi QUIET ENV ${inside} WITH --perhaps TOPICS @inside)
 lacuna_interpose_test(inside.fragments ON openmpi debian-openmpi DEPTH REPETITION ENV ${inside} ${fragments}
   WITH --perhaps TOPICS @inside)
+set(ucx OMPI_MCA_pml=ucx UCX_TLS=sysv,posix,self)
+foreach(framework pml_ucx opal_common_ucx)
+  list(APPEND ucx OMPI_MCA_${framework}_tls=any OMPI_MCA_${framework}_devices=any)
+endforeach()
+lacuna_interpose_test(inside.ucx ON openmpi debian-openmpi DEPTH REPETITION ENV ${inside} ${ucx}
+  WITH --perhaps TOPICS @inside)
 lacuna_interpose_test(inside.threads ON openmpi debian-openmpi ENV ${inside} WITH --perhaps --threads
   TOPICS inside_threads)
 foreach(ranks 2 4)

@@ -31,21 +31,27 @@ void moves(const std::function<void()>& body) {
   CHECK(fragments(false) > received);
 }
 
+// Of these, Open MPI 5.0 misplaces bytes at the ends of fragments (docs/internals/defects.md),
+// which lie elsewhere each time.
+bool library_errs(const Shape& shape) {
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5
+  return shape.name == "hindexed block";
+#else
+  return shape.name.empty();
+#endif
+}
+
 using Memory = std::vector<Buffer>;
 
 // Both ranks run `body` with the library alone, then with lacuna in both ranks and in either. What
 // it returns must always be the same. Twice, as the first fragments of a type are compared.
-// `right`: what it must be; where the library alone is wrong, lacuna in both ranks is right.
-void same(const std::function<Memory()>& body, const Memory* right = nullptr) {
+void same(const std::function<Memory()>& body) {
   lacuna(false);
   const Memory native = body();
-  int is_right = right == nullptr || native == *right ? 1 : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &is_right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   const bool sides[][2] = {{true, true}, {true, true}, {true, false}, {false, true}};
   for (const auto& on : sides) {
     lacuna(on[g_rank % 2]);
-    const Memory ours = body();
-    if (is_right != 0 || (on[0] && on[1])) CHECK(ours == (right != nullptr ? *right : native));
+    CHECK(body() == native);
   }
   lacuna(true);
 }
@@ -114,7 +120,10 @@ TOPIC(inside_messages) {
         context(shape.name + " x " + std::to_string(count));
         for (const int posted : {count, count + 5}) {
           const Memory right = exchanged(count, shape.type, posted);
-          same([&] { return exchange(count, shape.type, posted, shape.type); }, &right);
+          const auto body = [&] { return exchange(count, shape.type, posted, shape.type); };
+          lacuna(true);
+          CHECK(body() == right);
+          if (!library_errs(shape)) same(body);
         }
       }
     }
