@@ -117,7 +117,7 @@ class ConvertorTest : public testing::Test {
     for (size_t i = 0; i < memory_.size(); ++i)
       memory_[i] = static_cast<std::byte>(i * 37 + i / 256);
     handle_ = 0x1000 + 64 * ++s_handles;
-    type_.reset(plan_.get(), type->hash + s_handles, 1);
+    type_.reset(plan_, type->hash + s_handles, 1);
     g_types.add(handle_, &type_);
   }
   Object convertor(Direction way) {

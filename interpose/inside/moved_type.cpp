@@ -2,6 +2,7 @@
 #include "interpose/inside/moved_type.hpp"
 
 #include <mutex>
+#include <utility>
 
 namespace lacuna::inside {
 
@@ -22,8 +23,8 @@ std::atomic<uint64_t>& known(Direction way, uint64_t structure) noexcept {
 
 }  // namespace
 
-void MovedType::reset(const Plan* new_plan, uint64_t new_structure, int64_t unit) noexcept {
-  plan = new_plan;
+void MovedType::reset(PlanPtr new_plan, uint64_t new_structure, int64_t unit) noexcept {
+  plan = std::move(new_plan);
   structure = new_structure;
   unit_bytes = unit;
   for (auto& each : trust) each.store(Trust::kUntried, std::memory_order_relaxed);

@@ -13,28 +13,24 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "plan/plan.hpp"
 #include "plan/step.hpp"
 
-namespace lacuna {
-
-class Plan;
-
-namespace inside {
-
+namespace lacuna::inside {
 // What is known of lacuna's plan for a type, for each way. Until a fragment has been compared, the
 // library moves the data itself.
 enum class Trust : uint8_t { kUntried, kSame, kDiffers };
 
 struct MovedType {
-  const Plan* plan = nullptr;
+  PlanPtr plan;
   uint64_t structure = 0;  // the hash of the decoded type: equal types need one comparison
   int64_t unit_bytes = 1;  // fragments that are sent end at multiples of it
   std::atomic<Trust> trust[2] = {};
   // The library's own function, by which the first fragments are moved.
   std::atomic<void*> own[2] = {};
 
-  // For another type.
-  void reset(const Plan* new_plan, uint64_t new_structure, int64_t unit) noexcept;
+  // For another type, which no data under way have.
+  void reset(PlanPtr new_plan, uint64_t new_structure, int64_t unit) noexcept;
   Trust trusted(Direction way) noexcept;
   void settle(Direction way, bool same) noexcept;
 };
@@ -71,7 +67,6 @@ class TypeTable {
 
 extern constinit TypeTable g_types;
 
-}  // namespace inside
-}  // namespace lacuna
+}  // namespace lacuna::inside
 
 #endif  // LACUNA_INTERPOSE_INSIDE_MOVED_TYPE_HPP_

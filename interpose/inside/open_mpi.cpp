@@ -15,6 +15,7 @@
 #include "interpose/inside/convertor.hpp"
 #include "interpose/inside/inside.hpp"
 #include "interpose/inside/proof.hpp"
+#include "interpose/library/device.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
@@ -76,6 +77,12 @@ int32_t own_set_position(void* convertor, size_t* position) {
 // While MPI_Init looks at how the library uses a convertor.
 constinit std::atomic<Proof*> g_proof{nullptr};
 
+// The library's convertor knows only the devices that it was built for. Of absolute addresses
+// nothing is known.
+bool is_on_device(const void* mem) noexcept {
+  return is_watched(kDevices) && (mem == nullptr || may_be_on_device(mem));
+}
+
 int32_t prepare(OwnFunction& function, Direction way, void* convertor, const void* datatype,
                 size_t count, const void* mem) noexcept {
   const auto own = function.get<Prepare>();
@@ -86,7 +93,7 @@ int32_t prepare(OwnFunction& function, Direction way, void* convertor, const voi
   const int32_t code = own(convertor, datatype, count, mem);
   if (code != 0) return code;
   if (is_taking) {
-    take(convertor, way);
+    if (!is_on_device(mem)) take(convertor, way);
   } else {
     proof->prepared(convertor, way, datatype, count, mem);
   }

@@ -82,10 +82,11 @@ void recycle(TypeRecord* record) noexcept {
     forget_call_groups_of(*record);
   detail::g_recycled.fetch_add(1, std::memory_order_relaxed);
   const uintptr_t handle = record->handle.load(std::memory_order_relaxed);
-  if (handle != 0 && record->plan != nullptr) inside::g_types.remove(handle);
+  if (record->moved.plan != nullptr) inside::g_types.remove(handle);
   record->handle.store(0, std::memory_order_release);
   record->serial.store(0, std::memory_order_release);
   record->plan.reset();
+  record->moved.reset(nullptr, 0, 1);
   record->text.clear();
   record->logged.store(0, std::memory_order_relaxed);
   record->verdict.store(kNoVerdict, std::memory_order_relaxed);
@@ -179,6 +180,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   const bool may_be_on_devices = is_watched(kDevices);
   const bool is_watched_type = is_watched(kReported | kVerified | kCosted | kDevices);
   const PlanPtr plan = cached_plan(type, is_watched_type ? Keeps::kType : Keeps::kOutline);
+  record->structure = type->hash;
   record->size_bytes = plan->size();
   record->extent_bytes = plan->extent();
   record->true_lb = type->true_lb;
@@ -223,6 +225,14 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
     record->mean_run_bytes = std::numeric_limits<double>::infinity();
 }
 
+// Once for each type: data may be under way when it is examined again.
+void move_inside(TypeRecord* record) noexcept {
+  if (record->plan == nullptr || record->outcome == Outcome::kContiguous) return;
+  // Where elements have no gaps within, the library ends fragments anywhere.
+  record->moved.reset(record->plan, record->structure, record->single_run ? 1 : record->wire_bytes);
+  inside::g_types.add(record->handle.load(std::memory_order_relaxed), &record->moved);
+}
+
 TypeRecord* make_record(MPI_Datatype datatype) noexcept {
   notice_devices();
   TypeRecord* record = new_record();
@@ -242,8 +252,7 @@ TypeRecord* make_record(MPI_Datatype datatype) noexcept {
       g_learned.fetch_add(1, std::memory_order_release);  // after the attribute can be found
   record->serial.store(learned + 1, std::memory_order_release);
   record->handle.store(handle_bits(datatype), std::memory_order_release);
-  if (record->plan != nullptr && is_open(kInsideSwitch))
-    inside::g_types.add(handle_bits(datatype), &record->moved);
+  if (is_open(kInsideSwitch)) move_inside(record);
   return record;
 }
 

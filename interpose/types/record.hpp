@@ -27,6 +27,7 @@ namespace lacuna {
 inline constexpr int64_t kNoVerdict = -1;
 
 struct TypeRecord : ObservedType {
+  uint64_t structure = 0;  // the decoded type's hash
   int64_t extent_bytes = 0;
   int64_t true_lb = 0;
   int64_t true_extent_bytes = 0;
