@@ -6,8 +6,8 @@
 // off; l, the same with lacuna; i, the same with lacuna inside the library alone (LACUNA_INSIDE;
 // both sides only); c, contiguous data of the same size; h, packed or unpacked by an application's
 // loops. `nn*` is nn once more: it shows the measurement error. Both ranks send and receive, and
-// half of the round trip is one message. A row lacks ways that the library cannot do, and h where an
-// application would have no loops.
+// half of the round trip is one message. A row lacks ways that the library cannot do, and h where
+// an application would have no loops.
 //
 // Usage: lacuna-bench-preload-FAMILY --rows FILE --out FILE --ways WAY[,WAY...] [--seconds S]
 //          [--rounds N] [--link NAME]                                              (two ranks)
