@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "interpose/device/arenas.hpp"
 #include "interpose/device/pinned.hpp"
 #include "type/type.hpp"
 
@@ -124,14 +125,21 @@ bool Context::through_bounce(bool packs, const lacuna_gpu_plan* plan, const void
   return true;
 }
 
+bool Context::reaches(const std::byte* in_arena, int64_t bytes) noexcept {
+  const Scope scope(handle_);
+  return scope.is_in() && use_arena(in_arena, bytes, this);
+}
+
 bool Context::move(bool packs, const Plan& plan, int64_t count, const void* mem, int64_t bytes,
-                   std::byte* packed, bool is_reached) noexcept {
+                   std::byte* packed, Packed where) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   const Scope scope(handle_);
   const lacuna_gpu_plan* const there = scope.is_in() ? find(plan, count) : nullptr;
   if (there == nullptr) return false;
-  return is_reached ? slice(packs, there, mem, 0, bytes, packed)
-                    : through_bounce(packs, there, mem, bytes, packed);
+  ArenaUse used;
+  if (where == Packed::kInArena) used = use_arena(packed, bytes, this);
+  return where == Packed::kReached || used ? slice(packs, there, mem, 0, bytes, packed)
+                                           : through_bounce(packs, there, mem, bytes, packed);
 }
 
 bool Context::copy(void* to, const void* from, int64_t bytes) noexcept {

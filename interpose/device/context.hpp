@@ -18,6 +18,10 @@
 
 namespace lacuna::device {
 
+// Where packed data are: where the device can use them itself; in an arena, which is perhaps such
+// memory; or in other memory of the host.
+enum class Packed : uint8_t { kReached, kInArena, kElsewhere };
+
 class Context {
  public:
   Context(void* handle, unsigned long long number) : handle_(handle), number_(number) {}
@@ -25,6 +29,10 @@ class Context {
   // Whether this is a handle's context, and not a former one with the same handle.
   bool is(void* handle, unsigned long long number) const {
     return handle_ == handle && number_ == number;
+  }
+  // Whether this is a later one with the same handle: then the former one is gone.
+  bool replaces(const Context& other) const {
+    return handle_ == other.handle_ && number_ != other.number_;
   }
   // Makes what every move needs. False: the driver refuses.
   bool open() noexcept;
@@ -35,9 +43,12 @@ class Context {
   bool make_plan(const PlanPtr& plan, int64_t count) noexcept;
   Pinned* lend(int64_t bytes) noexcept;
 
-  // Moves bytes [0, bytes) of the packed stream. `is_reached`: the device can use `packed` itself.
+  // Whether the device can use this memory of an arena itself. Pins it if needed.
+  bool reaches(const std::byte* in_arena, int64_t bytes) noexcept;
+
+  // Moves bytes [0, bytes) of the packed stream.
   bool move(bool packs, const Plan& plan, int64_t count, const void* mem, int64_t bytes,
-            std::byte* packed, bool is_reached) noexcept;
+            std::byte* packed, Packed where) noexcept;
   bool copy(void* to, const void* from, int64_t bytes) noexcept;
 
  private:

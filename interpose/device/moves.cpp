@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/address.hpp"
+#include "interpose/device/arenas.hpp"
 #include "interpose/device/context.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/observe/log.hpp"
@@ -39,12 +40,15 @@ Context* context_at(const void* data) noexcept {
 
 bool move(bool packs, const Plan& plan, int64_t count, const void* mem, int64_t bytes,
           std::byte* packed) noexcept {
-  const Pinned* const pinned = pinned_at(packed);
+  const bool is_shared = is_in_arena(packed);
+  const Pinned* const pinned = is_shared ? nullptr : pinned_at(packed);
   Context* const context =
       pinned != nullptr ? pinned->owner : context_at(address(mem, plan.offset()));
   if (context == nullptr) return fail();
-  const bool is_reached = pinned != nullptr || context_at(packed) == context;
-  return context->move(packs, plan, count, mem, bytes, packed, is_reached) || fail();
+  const Packed where = is_shared                                            ? Packed::kInArena
+                       : pinned != nullptr || context_at(packed) == context ? Packed::kReached
+                                                                            : Packed::kElsewhere;
+  return context->move(packs, plan, count, mem, bytes, packed, where) || fail();
 }
 
 }  // namespace
@@ -58,6 +62,11 @@ bool prepare(const DevicePlace& place, const PlanPtr& plan, int64_t count) noexc
 Staging borrow_pinned(int64_t bytes) noexcept {
   Pinned* const lent = t_context != nullptr ? t_context->lend(bytes) : nullptr;
   return lent != nullptr ? Staging(&lent->buffer) : Staging();
+}
+
+bool reaches(const Plan& plan, const void* mem, const std::byte* in_arena, int64_t bytes) noexcept {
+  Context* const context = context_at(address(mem, plan.offset()));
+  return context != nullptr && context->reaches(in_arena, bytes);
 }
 
 bool pack(const Plan& plan, const void* mem, int64_t count, int64_t bytes,

@@ -28,8 +28,13 @@ bool prepare(const DevicePlace& place, const PlanPtr& plan, int64_t count) noexc
 // and writes it by itself. Empty: it was refused, or LACUNA_POOL_MB is reached.
 Staging borrow_pinned(int64_t bytes) noexcept;
 
+// Whether the device that has data at `mem` can use memory of an arena itself, so that pack() needs
+// no memory to go through. Pins the memory if needed.
+bool reaches(const Plan& plan, const void* mem, const std::byte* in_arena, int64_t bytes) noexcept;
+
 // Bytes [0, bytes) of the packed stream of `count` elements at `mem`, which is a device's memory.
-// `packed` is any memory: pinned (the quickest), of a device, or other memory of the host.
+// `packed` is any memory: pinned or of an arena that can be pinned (the quickest), of a device, or
+// other memory of the host.
 bool pack(const Plan& plan, const void* mem, int64_t count, int64_t bytes,
           std::byte* packed) noexcept;
 bool unpack(const Plan& plan, const std::byte* packed, int64_t bytes, int64_t count,

@@ -64,14 +64,29 @@ const direct::Peer* find_peer(const void* buf, MPI_Count count, MPI_Datatype dat
   return direct::peer_of(comm, dest);
 }
 
+// Before the token is written: if a device fails, nothing may have been sent. False: the message
+// goes packed, unless the device has failed.
+bool pack_on_device(const Plan& plan, const void* buf, MPI_Count count, int64_t bytes,
+                    const Account& account, direct::Region* region) noexcept {
+  std::byte* const there = direct::payload(region);
+  return device::reaches(plan, buf, there, bytes) && pack_for(account, plan, buf, count, there);
+}
+
 bool promise(const PlanPtr& plan, const void* buf, MPI_Count count, int64_t bytes,
              const Account& account, const direct::Peer& peer, Outgoing* outgoing) noexcept {
   outgoing->region = direct::reserve(bytes);
   if (outgoing->region == nullptr) return false;
+  if (account.on_device) {
+    if (!pack_on_device(*plan, buf, count, bytes, account, outgoing->region)) {
+      direct::release(std::exchange(outgoing->region, nullptr));
+      return false;
+    }
+    outgoing->region->published.store(bytes, std::memory_order_release);
+  }
   direct::write_token(outgoing->region, bytes, peer);
   outgoing->data = &outgoing->region->token;
   outgoing->wire = {runtime().packed, direct::kTokenBytes};
-  outgoing->plan = plan.get();
+  outgoing->plan = account.on_device ? nullptr : plan.get();
   outgoing->kept = keep_plan(plan);
   outgoing->buf = buf;
   outgoing->count = count;
@@ -118,7 +133,7 @@ bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Comm 
 }  // namespace
 
 void Outgoing::fill(bool is_out) noexcept {
-  if (region == nullptr) return;
+  if (region == nullptr || plan == nullptr) return;
   const Stopwatch watch(account, Way::kPack);
   direct::publish(region, *plan, buf, count, is_out);
 }

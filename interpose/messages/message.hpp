@@ -27,7 +27,7 @@ struct Outgoing {
   Wire wire;
   Staging staging;
   direct::Region* region = nullptr;
-  const Plan* plan = nullptr;  // of the call's type, for fill()
+  const Plan* plan = nullptr;  // of the call's type, for fill(); null: a device has packed it all
   PlanPtr kept;                // keeps `plan` alive, if there are threads
   const void* buf = nullptr;
   MPI_Count count = 0;

@@ -91,6 +91,8 @@ Begun begin(PendingRequest* entry) {
   const bool is_substituted = entry->receive ? receive_held_message(entry) : send_token(entry);
   if (is_substituted)
     entry->substituted = g_substituted.fetch_add(1, std::memory_order_relaxed) + 1;
+  else if (!entry->receive && is_watched(kDevices) && device::take_failure())
+    return Begun::kFailed;
   const SendSource& source = entry->source;
   if (!is_substituted && entry->outgoing &&
       !pack_for(source.account, *source.plan, source.buf, source.count, entry->outgoing.data())) {

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/options.hpp"
+#include "interpose/device/arenas.hpp"
 #include "interpose/direct/agreement/agreement.hpp"
 #include "interpose/direct/agreement/launched.hpp"
 #include "interpose/direct/node/peers.hpp"
@@ -237,6 +238,7 @@ void stop() noexcept {
     stop_watching();
     direct::stop_ranks();
     direct::stop_peers();
+    device::unpin_arenas();
     stop_types(g_runtime.type_keyval);
     stop_guard();
     trim_staging();

@@ -36,7 +36,7 @@ int64_t round_of(const Machine& host) noexcept {
 
 // Pages before this offset are kept once they are allocated: half of an arena of the default size.
 // Messages that need more are rare; they page-fault, which takes a tenth of their time.
-constexpr int64_t kKept = int64_t{64} << 20;
+constexpr int64_t kKept = kKeptPagesBytes;
 constexpr int64_t kPage = 4096;  // with larger pages the system refuses to free single ones
 
 constexpr char kName[] = "lacuna-arena";  // shown in /proc; the file cannot be opened by it
@@ -258,6 +258,20 @@ Region* enter_region(const OpenArena& arena, int64_t offset, int64_t bytes) noex
     arena.entered.store(to, std::memory_order_release);
   }
   return reinterpret_cast<Region*>(arena.begin + offset);
+}
+
+bool populate(const OpenArena& arena, int64_t bytes) noexcept {
+  if (bytes > std::min(arena.bytes, kKept) || !allow_access(arena.begin, bytes)) return false;
+  const int refused = enter_pages(arena.begin, bytes);
+  if (refused != 0 && refused != EINVAL) return false;
+  if (bytes > arena.entered.load(std::memory_order_acquire))
+    arena.entered.store(bytes, std::memory_order_release);
+  return true;
+}
+
+bool populate_own(int64_t bytes) noexcept {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  return bytes <= std::min(g_bytes, kKept) && allocate_pages(0, bytes);
 }
 
 Region* reserve(int64_t payload_bytes) noexcept {

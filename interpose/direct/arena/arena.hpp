@@ -83,6 +83,13 @@ struct OpenArena {
 // these pages and for the rest of their MiB at once. Null: the system refuses.
 Region* enter_region(const OpenArena& arena, int64_t offset, int64_t bytes) noexcept;
 
+// Makes the first `bytes` of an arena accessible and allocates their pages, for a device that is to
+// use them. At most kKeptPagesBytes: behind them, pages are freed with their region. False: the
+// system refuses.
+inline constexpr int64_t kKeptPagesBytes = int64_t{64} << 20;
+bool populate(const OpenArena& arena, int64_t bytes) noexcept;
+bool populate_own(int64_t bytes) noexcept;
+
 // Reserves a region for a payload. The receiver's mark or release() frees it. Null: no free space,
 // or too many regions are reserved. Any thread.
 Region* reserve(int64_t payload_bytes) noexcept;
