@@ -57,7 +57,7 @@ mpi=$(cd "$folder" && pwd)/mpi
 [ -d "$mpi" ] || mpi=$(pwd)/build/mpi
 libraries=$(cd "$folder/lib" && pwd)
 topics="device_blocking device_large device_nonblocking device_persistent device_probed device_exchange device_packs
-  device_collectives"
+  device_collectives device_direct device_direct_order device_direct_ends"
 on_mpi() { # NAME SECONDS mpich|openmpi DIRECT words of the command
   name=$1
   most=$2

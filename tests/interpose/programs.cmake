@@ -6,6 +6,7 @@ set(lacuna_interpose_sources
   collectives/persistent_test.cpp
   device/collectives_test.cpp
   device/device_test.cpp
+  device/direct_test.cpp
   device/ends_test.cpp
   device/memory.cpp
   direct/callbacks_test.cpp

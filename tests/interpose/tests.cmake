@@ -179,6 +179,15 @@ foreach(direct 0 1)
   lacuna_interpose_test(device.threads.${direct} DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=${direct}
     SHELL ${in_device_folder} WITH --threads TOPICS @device)
 endforeach()
+# By the direct path: refused, full, little of it, on devices that fail.
+lacuna_interpose_test(device.direct DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 SHELL ${in_device_folder}
+  TOPICS @device_direct device_direct_full device_direct_fails)
+lacuna_interpose_test(device.direct_threads DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1
+  SHELL ${in_device_folder} WITH --threads TOPICS @device_direct device_direct_full device_direct_fails)
+lacuna_interpose_test(device.refused DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 SHELL ${in_device_folder}
+  TOPICS device_direct_refused)
+lacuna_interpose_test(device.starved DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_ARENA_MB=1
+  SHELL ${in_device_folder} TOPICS @device @device_direct)
 lacuna_interpose_test(device.collectives RANKS 4 DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1
   SHELL ${in_device_folder} TOPICS device_collectives)
 lacuna_interpose_test(device.ends DEPTH VARIATION ENV ${fake_device} SHELL ${in_device_folder}

@@ -79,6 +79,7 @@ void receive_plainly(void* buf, int count, MPI_Datatype type) {
 
 TOPIC(device_blocking) {
   if (!start_device()) return;
+  const GoesDirectly watch;
   pass_everywhere(send_plainly, receive_plainly);
   pass_everywhere([](void* buf, int count,
                      MPI_Datatype type) { MPI_Ssend(buf, count, type, 1, kTag, MPI_COMM_WORLD); },
@@ -119,6 +120,7 @@ TOPIC(device_blocking) {
 // reach; and messages that do not fill the receive.
 TOPIC(device_large) {
   if (!start_device()) return;
+  const GoesDirectly watch;
   MPI_Datatype type = column(1024, 3);
   for (const On from : kBoth)
     for (const On to : kBoth) pass("large", type, 768, from, to, 4, send_plainly, receive_plainly);
@@ -149,6 +151,7 @@ TOPIC(device_large) {
 
 TOPIC(device_nonblocking) {
   if (!start_device()) return;
+  const GoesDirectly watch;
   const auto isend = [](void* buf, int count, MPI_Datatype type) {
     MPI_Request request;
     MPI_Isend(buf, count, type, 1, kTag, MPI_COMM_WORLD, &request);
@@ -214,6 +217,7 @@ TOPIC(device_nonblocking) {
 
 TOPIC(device_persistent) {
   if (!start_device()) return;
+  const GoesDirectly watch;
   MPI_Datatype type = column(64, 3);
   for (const On from : kBoth) {
     for (const On to : kBoth) {
@@ -248,6 +252,7 @@ TOPIC(device_persistent) {
 
 TOPIC(device_probed) {
   if (!start_device()) return;
+  const GoesDirectly watch;
   const auto probe = [](void* buf, int count, MPI_Datatype type) {
     MPI_Status status;
     MPI_Probe(0, kTag, MPI_COMM_WORLD, &status);
@@ -277,6 +282,7 @@ TOPIC(device_probed) {
 
 TOPIC(device_exchange) {
   if (!start_device() || g_size != 2) return;
+  const GoesDirectly watch;
   const int other = 1 - g_rank;
   const auto mine = static_cast<unsigned>(g_rank), theirs = static_cast<unsigned>(other);
   using Isendrecv = int (*)(const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype, int,

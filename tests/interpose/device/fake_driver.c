@@ -6,6 +6,7 @@
  * call. */
 #define _GNU_SOURCE
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,22 +20,26 @@ static const size_t kPage = 4096;
 
 /* What goes wrong: set by tests. */
 EXPORT int fake_refuses_pinning;
-EXPORT int fake_captures;      /* a stream that waits for the default one is being captured */
-EXPORT int fake_fails_to_wait; /* as after a kernel that has failed */
-EXPORT int fake_is_of_a_pool;  /* memory has no context of its own */
+EXPORT int fake_refuses_arenas; /* pins no memory of the direct path */
+EXPORT int fake_captures;       /* a stream that waits for the default one is being captured */
+EXPORT int fake_fails_to_wait;  /* as after a kernel that has failed */
+EXPORT int fake_is_of_a_pool;   /* memory has no context of its own */
 /* How often an address was asked for. */
 EXPORT long fake_queries;
+/* How often memory of the direct path was pinned, and how many bytes of it are. */
+EXPORT long fake_arena_pins, fake_arena_bytes;
 
 struct block {
   uintptr_t begin;
   size_t bytes;
-  int is_used, is_managed;
+  int is_used, is_managed, is_arena;
 };
 static struct block blocks[kBlocks];
 static struct block pins[kPins];
 static unsigned char *seen, *shadow; /* as programs see it; as this library does */
 static size_t used_bytes;
 static int the_context;
+static unsigned long long context_number = 1;
 static __thread void* stack[kDepth];
 static __thread int depth;
 
@@ -76,7 +81,7 @@ EXPORT int fake_has_context(void) { return depth > 0 && stack[depth - 1] == &the
 static int add(struct block* all, uintptr_t begin, size_t bytes, int is_managed) {
   for (int i = 0; i < kBlocks; ++i) {
     if (all[i].is_used) continue;
-    all[i] = (struct block){begin, bytes, 1, is_managed};
+    all[i] = (struct block){begin, bytes, 1, is_managed, 0};
     return 0;
   }
   return 2;
@@ -132,7 +137,7 @@ EXPORT int cuCtxGetDevice(int* ordinal) {
   return depth > 0 ? 0 : 201;
 }
 EXPORT int cuCtxGetId(void* context, unsigned long long* number) {
-  *number = 1;
+  *number = context_number;
   return context == &the_context ? 0 : 201;
 }
 
@@ -152,7 +157,7 @@ EXPORT int cuMemAlloc_v2(uintptr_t* address, size_t bytes) {
   used_bytes += whole;
   for (int i = 0; i < kBlocks; ++i) {
     if (blocks[i].begin != 0) continue;
-    blocks[i] = (struct block){*address, bytes, 1, 0};
+    blocks[i] = (struct block){*address, bytes, 1, 0, 0};
     return 0;
   }
   return 2;
@@ -203,12 +208,71 @@ EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) {
   return 0;
 }
 
-EXPORT int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
-  (void)flags;
-  if (fake_refuses_pinning || (uintptr_t)memory % kPage != 0) return 2;
-  return add(pins, (uintptr_t)memory, bytes, 0);
+/* Whether memory is an arena of the direct path, by the name of its file. */
+static int is_arena(uintptr_t address) {
+  FILE* maps = fopen("/proc/self/maps", "r");
+  char line[512];
+  int found = 0;
+  while (maps != NULL && !found && fgets(line, sizeof(line), maps) != NULL) {
+    unsigned long begin = 0, end = 0;
+    found = sscanf(line, "%lx-%lx", &begin, &end) == 2 && address >= begin && address < end &&
+            strstr(line, "/memfd:lacuna-arena") != NULL;
+  }
+  if (maps != NULL) fclose(maps);
+  return found;
 }
-EXPORT int cuMemHostUnregister(void* memory) { return drop(pins, (uintptr_t)memory); }
+
+EXPORT int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
+  const uintptr_t begin = (uintptr_t)memory;
+  const int of_arena = is_arena(begin);
+  (void)flags;
+  if (fake_refuses_pinning || (fake_refuses_arenas && of_arena) || begin % kPage != 0) return 2;
+  for (int i = 0; i < kPins; ++i)
+    if (pins[i].is_used && begin < pins[i].begin + pins[i].bytes && pins[i].begin < begin + bytes)
+      return 712;
+  /* As the driver: all pages must be accessible. */
+  for (size_t at = 0; at < bytes; at += kPage) (void)*(volatile unsigned char*)(begin + at);
+  for (int i = 0; i < kPins; ++i) {
+    if (pins[i].is_used) continue;
+    pins[i] = (struct block){begin, bytes, 1, 0, of_arena};
+    if (of_arena) {
+      ++fake_arena_pins;
+      fake_arena_bytes += (long)bytes;
+    }
+    return 0;
+  }
+  return 2;
+}
+static int unpin(struct block* pin) {
+  if (pin->is_arena) fake_arena_bytes -= (long)pin->bytes;
+  pin->is_used = 0;
+  return 0;
+}
+EXPORT int cuMemHostUnregister(void* memory) {
+  for (int i = 0; i < kPins; ++i)
+    if (pins[i].is_used && pins[i].begin == (uintptr_t)memory) return unpin(&pins[i]);
+  return 713;
+}
+/* MPI_Finalize ends it. */
+__attribute__((destructor)) static void need_no_pinned_arena(void) {
+  if (fake_arena_bytes == 0) return;
+  fprintf(stderr, "fake_driver: an arena is still pinned when the process ends\n");
+  abort();
+}
+/* Whether all of this memory is of one allocation or pinned in one piece; 2: an arena. */
+EXPORT int fake_spans(const void* memory, size_t bytes) {
+  const struct block* block = find(blocks, (uintptr_t)memory);
+  if (block == NULL) block = find(pins, (uintptr_t)memory);
+  if (block == NULL || (uintptr_t)memory + bytes > block->begin + block->bytes) return 0;
+  return block->is_arena ? 2 : 1;
+}
+/* The context is gone with what it has pinned, and there is another one of the same handle. Device
+ * memory stays, so that tests need not allocate it again. */
+EXPORT void fake_reset(void) {
+  ++context_number;
+  for (int i = 0; i < kPins; ++i)
+    if (pins[i].is_used) unpin(&pins[i]);
+}
 EXPORT int cuMemHostGetDevicePointer_v2(uintptr_t* address, void* memory, unsigned flags) {
   (void)flags;
   *address = (uintptr_t)memory;

@@ -21,10 +21,15 @@ EXPORT int fake_refuses_plans;
 EXPORT int fake_fails_to_launch;
 EXPORT long fake_launches;
 EXPORT long fake_plans;
+// Packed into an arena of the direct path, and unpacked out of one.
+EXPORT long fake_arena_packs;
+EXPORT long fake_arena_unpacks;
 int fake_refuses_plans = 0;
 int fake_fails_to_launch = 0;
 long fake_launches = 0;
 long fake_plans = 0;
+long fake_arena_packs = 0;
+long fake_arena_unpacks = 0;
 
 struct lacuna_gpu_plan {
   std::vector<lacuna::TypemapEntry> entries;
@@ -59,7 +64,11 @@ lacuna_status move(bool packs, const lacuna_gpu_plan* plan, const void* mem, int
   static const auto has_context = of_driver<int (*)()>("fake_has_context");
   need(has_context() != 0, "no context is the current one");
   need(begin >= 0 && begin <= end && end <= plan->bytes, "the slice is not inside the stream");
+  static const auto spans = of_driver<int (*)(const void*, size_t)>("fake_spans");
+  const int where = spans(packed, static_cast<size_t>(end - begin));
+  need(where != 0, "the device cannot reach all of the packed data");
   ++fake_launches;
+  if (where == 2) ++(packs ? fake_arena_packs : fake_arena_unpacks);
   if (fake_fails_to_launch != 0) return LACUNA_INTERNAL;
   int64_t at = 0;
   for (const lacuna::TypemapEntry& entry : plan->entries) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 
 #include "tests/interpose/harness/harness.hpp"
 
@@ -64,6 +65,30 @@ long fake_count(const char* name) {
   const auto* const found = static_cast<const long*>(fake_symbol(name));
   CHECK(found != nullptr);
   return found != nullptr ? *found : 0;
+}
+
+namespace {
+
+bool has(const char* variable, const char* value) {
+  const char* const found = std::getenv(variable);
+  return found != nullptr && std::string(found) == value;
+}
+
+}  // namespace
+
+DirectMoves::DirectMoves()
+    : are_counted_(g_direct && g_size > 1 && is_fake_device() && has("LACUNA_ALWAYS", "1") &&
+                   std::getenv("LACUNA_ARENA_MB") == nullptr),
+      packs_(are_counted_ ? fake_count("fake_arena_packs") : 0),
+      unpacks_(are_counted_ ? fake_count("fake_arena_unpacks") : 0) {}
+
+long DirectMoves::packs() const { return fake_count("fake_arena_packs") - packs_; }
+long DirectMoves::unpacks() const { return fake_count("fake_arena_unpacks") - unpacks_; }
+
+GoesDirectly::~GoesDirectly() {
+  if (!moves_.are_counted()) return;
+  if (g_rank == 0) CHECK(moves_.packs() > 0);
+  if (g_rank == 1) CHECK(moves_.unpacks() > 0);
 }
 
 Memory::Memory(On where, size_t bytes)

@@ -22,6 +22,34 @@ void* fake_symbol(const char* name);
 int& fake_switch(const char* name);
 long fake_count(const char* name);
 
+// Moves of the fake device between its memory and shared memory of the direct path, since this was
+// made.
+class DirectMoves {
+ public:
+  DirectMoves();
+  // Whether messages between ranks must go that way, and the fake device counts them: with
+  // LACUNA_DIRECT=1 and LACUNA_ALWAYS=1, and room for all messages.
+  bool are_counted() const { return are_counted_; }
+  long packs() const;
+  long unpacks() const;
+
+ private:
+  bool are_counted_;
+  long packs_ = 0, unpacks_ = 0;
+};
+
+// In ranks 0 and 1, that a topic's messages from and to a device went that way.
+class GoesDirectly {
+ public:
+  GoesDirectly() = default;
+  ~GoesDirectly();
+  GoesDirectly(const GoesDirectly&) = delete;
+  GoesDirectly& operator=(const GoesDirectly&) = delete;
+
+ private:
+  DirectMoves moves_;
+};
+
 enum class On { kHost, kDevice };
 
 // So many bytes.
