@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The cost of messages that are too small to fill a device; of many of them in one launch; and of
-// packing into host memory.
+// The cost of messages that are too small to fill a device; of many of them in one launch; of
+// packing into host memory, and of unpacking from there.
 #include "bench/gpu/small.hpp"
 
 #include <string>
@@ -69,28 +69,30 @@ void mapped_host(Report& report) {
   constexpr int64_t kMost = int64_t{64} << 20;
   need(cudaHostAlloc(reinterpret_cast<void**>(&host), kMost, cudaHostAllocMapped), "host memory");
   for (int64_t bytes : {int64_t{1} << 20, int64_t{8} << 20, kMost}) {
-    const double engine = time_of(
-        [&](int) {
-          need(cudaMemcpyAsync(host, device.mem, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost,
-                               device.stream),
-               "copy");
-        },
-        kBeyondCache);
-    for (const int64_t run : {8, 512}) {
-      lacuna_type* const type = runs_type(run, bytes);
-      lacuna_gpu_plan* plan = nullptr;
-      need(lacuna_gpu_plan_create(type, 1, &plan), "plan");
-      const double own = time_of(
-          [&](int) {
-            need(lacuna_gpu_pack(plan, device.mem, 0, bytes, host, device.stream), "pack");
-          },
-          kBeyondCache);
-      const std::string what = "mapped host, runs of " + std::to_string(run) + ", " +
-                               std::to_string(bytes >> 20) + " MiB";
-      report.small(what, static_cast<double>(bytes) / own / 1000, "GB/s");
-      report.small(what + " / copy engine", engine / own, "times");
-      lacuna_gpu_plan_destroy(plan);
-      lacuna_type_destroy(type);
+    for (const bool packs : {true, false}) {
+      const auto copy = [&](int) {
+        need(cudaMemcpyAsync(packs ? host : device.mem, packs ? device.mem : host,
+                             static_cast<size_t>(bytes), cudaMemcpyDefault, device.stream),
+             "copy");
+      };
+      const double engine = time_of(copy, kBeyondCache);
+      for (const int64_t run : {8, 512}) {
+        lacuna_type* const type = runs_type(run, bytes);
+        lacuna_gpu_plan* plan = nullptr;
+        need(lacuna_gpu_plan_create(type, 1, &plan), "plan");
+        const auto move = [&](int) {
+          need(packs ? lacuna_gpu_pack(plan, device.mem, 0, bytes, host, device.stream)
+                     : lacuna_gpu_unpack(plan, host, 0, bytes, device.mem, device.stream),
+               packs ? "pack" : "unpack");
+        };
+        const double own = time_of(move, kBeyondCache);
+        const std::string what = std::string(packs ? "into" : "from") + " mapped host, runs of " +
+                                 std::to_string(run) + ", " + std::to_string(bytes >> 20) + " MiB";
+        report.small(what, static_cast<double>(bytes) / own / 1000, "GB/s");
+        report.small(what + " / copy engine", engine / own, "times");
+        lacuna_gpu_plan_destroy(plan);
+        lacuna_type_destroy(type);
+      }
     }
   }
   cudaFreeHost(host);
