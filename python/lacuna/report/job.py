@@ -117,6 +117,12 @@ def headline(report: dict[str, Any]) -> str:
     return words
 
 
+def _on_device(row: dict[str, Any]) -> list[str]:
+    """What a device has packed and unpacked; older files do not say."""
+    there = row.get("bytes_on_device", 0)
+    return [f"{_size(there)} packed and unpacked on a device"] if there else []
+
+
 def _cells(report: dict[str, Any]) -> Cells:
     columns = ["function", "type", "calls", "handled", "data", "packing s", "GB/s"]
     columns.append("declined calls, and what could be done")
@@ -125,7 +131,7 @@ def _cells(report: dict[str, Any]) -> Cells:
         seconds = row["pack_seconds"] + row["unpack_seconds"]
         handled = row["bytes_handled"]
         speed = f"{handled * 1e-9 / seconds:.2f}" if seconds and handled else "-"
-        words = [f"{count} {why}" for why, count in row["declined"].items()] + row["advice"]
+        words = _on_device(row) + [f"{count} {why}" for why, count in row["declined"].items()]
         rows.append(
             [
                 row["function"],
@@ -135,7 +141,7 @@ def _cells(report: dict[str, Any]) -> Cells:
                 _size(row["bytes_handled"] + row["bytes_declined"]),
                 f"{seconds:.3g}",
                 speed,
-                "\n".join(words),
+                "\n".join(words + row["advice"]),
             ]
         )
     return columns, rows
@@ -158,7 +164,7 @@ def _cost_cells(report: dict[str, Any], places: dict[str, str]) -> Cells:
                 f"{costs['calls']}",
                 _size(row["bytes_handled"] + row["bytes_declined"]),
                 *(f"{costs.get(name, 0):.3g}" for name in pieces),
-                "\n".join(row["advice"] + costs_advice.on_threshold(report, row)),
+                "\n".join(_on_device(row) + row["advice"] + costs_advice.on_threshold(report, row)),
             ]
         )
     return columns, rows

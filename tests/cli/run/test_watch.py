@@ -325,6 +325,15 @@ def test_what_could_be_done_is_told_below_the_table(capsys):
     assert lines == [f"MPI_Send, {TYPE}", "1 contiguous", advice.strip()]
 
 
+def test_what_a_device_has_moved_is_told(capsys):
+    report = job_of([("MPI_Send", {}, []), ("MPI_Recv", {}, [])])
+    report["rows"][0]["bytes_on_device"] = 4096
+    job_report.show(report)
+    below = capsys.readouterr().out.partition("could be done:\n")[2]
+    lines = [line.strip() for line in below.splitlines()]
+    assert lines == [f"MPI_Send, {TYPE}", "4.0 KiB packed and unpacked on a device"]
+
+
 def test_a_file_with_the_old_names_is_shown(capsys, tmp_path):
     report = job_of([("MPI_Send", {"new, and few data": 1}, [])])
     for row in report["rows"]:
