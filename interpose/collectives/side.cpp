@@ -100,23 +100,37 @@ bool Side::weigh(Operation operation, const TypeRecord& record, MPI_Count count,
   return false;
 }
 
-// Whether all data are a device's, and are moved there.
-bool Side::is_on_devices() const noexcept {
+const std::byte* Side::first_byte(const Segment& part) noexcept {
+  return part.plan != nullptr ? moved(part.memory, part.plan->offset()) : part.memory;
+}
+
+// Whether all data are one device's, and are moved there.
+bool Side::is_on_device() const noexcept {
+  bool is_first = true;
   for (const Segment& part : segments_) {
-    const std::byte* const first =
-        part.plan != nullptr ? moved(part.memory, part.plan->offset()) : part.memory;
     DevicePlace place;
-    if (where_is(first, &place) != Where::kDevice || !device::prepare(place, part.plan, part.count))
+    if (where_is(first_byte(part), &place) != Where::kDevice) return false;
+    if (!(is_first ? device::prepare(place, part.plan, part.count)
+                   : device::prepare_also(place, part.plan, part.count))) {
       return false;
+    }
+    is_first = false;
   }
   return !segments_.empty();
 }
 
+// The parts that are moved decide, each by itself: an absent neighbour has no data, and with
+// MPI_BOTTOM one part may be a device's and the next the host's.
+bool Side::may_be_on_devices() const noexcept {
+  if (segments_.size() > 1 && !has_device_runtime()) return false;
+  return std::any_of(segments_.begin(), segments_.end(),
+                     [](const Segment& part) { return may_be_on_device(first_byte(part)); });
+}
+
 // Borrows memory for the packed data, after all pairs have been weighed.
-bool Side::begin(Operation operation, const TypeRecord* record, const void* data,
-                 bool blocking) noexcept {
-  const bool on_device = may_be_on_device(data);
-  if (on_device && !(is_watched(kDevices) && is_message(operation) && is_on_devices())) {
+bool Side::begin(Operation operation, const TypeRecord* record, bool blocking) noexcept {
+  const bool on_device = may_be_on_devices();
+  if (on_device && !(is_watched(kDevices) && is_message(operation) && is_on_device())) {
     log_type(*record, Outcome::kOnDevice, bytes_);
     return false;
   }
@@ -214,7 +228,7 @@ bool Side::handle(Operation operation, const void* buf, MPI_Count count, MPI_Dat
     add(*record, moved(buf, begin * count * record->extent_bytes), (end - begin) * count,
         (end - begin) * count * record->size_bytes, flow);
   }
-  return this->begin(operation, record, data, blocking);
+  return this->begin(operation, record, blocking);
 } catch (...) {
   return false;
 }
@@ -249,7 +263,7 @@ bool Side::handle(Operation operation, const void* buf, const Count* counts,
     log_type(*record, Outcome::kMixed);
     return false;
   }
-  return begin(operation, record, gain.data, blocking);
+  return begin(operation, record, blocking);
 } catch (...) {
   return false;
 }
@@ -288,7 +302,7 @@ bool Side::handle(Operation operation, const void* buf, const Count* counts,
     }
     add(*record, place_of, count, bytes, flow);
   }
-  return gain.gaps && begin(operation, gain.record, gain.data, blocking);
+  return gain.gaps && begin(operation, gain.record, blocking);
 } catch (...) {
   return false;
 }

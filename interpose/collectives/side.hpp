@@ -89,9 +89,10 @@ class Side {
   struct Benefit;
   bool weigh(Operation operation, const TypeRecord& record, MPI_Count count, int64_t bytes,
              Benefit* gain) const noexcept;
-  bool begin(Operation operation, const TypeRecord* record, const void* data,
-             bool blocking) noexcept;
-  bool is_on_devices() const noexcept;
+  bool begin(Operation operation, const TypeRecord* record, bool blocking) noexcept;
+  static const std::byte* first_byte(const Segment& part) noexcept;
+  bool is_on_device() const noexcept;
+  bool may_be_on_devices() const noexcept;
   template <typename Displacement>
   bool place(int64_t displacement);
   void add(const TypeRecord& record, const void* memory, MPI_Count count, int64_t bytes, Flow flow);

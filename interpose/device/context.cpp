@@ -50,7 +50,8 @@ bool is_outline(const Type& type) noexcept {
 bool Context::open() noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   const Scope scope(handle_);
-  if (!scope.is_in() || driver()->create_stream(&stream_, 0) != 0) return false;
+  if (!scope.is_in() || (stream_ == nullptr && driver()->create_stream(&stream_, 0) != 0))
+    return false;
   bounce_ = lend_pinned(kBounce, this);
   return bounce_ != nullptr;
 }
@@ -161,15 +162,21 @@ std::vector<Context*>& contexts() {
   return *all;
 }
 
-// Memory of a pool is of no context alone: the program's current one is taken if it is of the same
-// device.
+// Memory of a pool is of no context alone. The program's current one is taken if it is of the same
+// device; else one of that device that was used before: a thread that completes a request may have
+// another current context than the one that has begun it, or none.
 void* handle_of(const DevicePlace& place) noexcept {
   if (place.context != nullptr) return place.context;
   void* current = nullptr;
   int ordinal = -1;
   const bool fits = driver()->current_context(&current) == 0 && current != nullptr &&
                     driver()->current_device(&ordinal) == 0 && ordinal == place.ordinal;
-  return fits ? current : nullptr;
+  if (fits) return current;
+  const std::lock_guard<std::mutex> lock(g_contexts_mutex);
+  for (const Context* context : contexts()) {
+    if (context->is_of(place.ordinal)) return context->handle();
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -179,13 +186,13 @@ Context* context_of(const DevicePlace& place) noexcept try {
   void* const handle = handle_of(place);
   if (handle == nullptr) return nullptr;
   unsigned long long number = 0;
-  if (driver()->context_number != nullptr && driver()->context_number(handle, &number) != 0)
-    return nullptr;
+  if (driver()->context_number(handle, &number) != 0) return nullptr;
   const std::lock_guard<std::mutex> lock(g_contexts_mutex);
   for (Context* context : contexts()) {
-    if (context->is(handle, number)) return context->is_open() ? context : nullptr;
+    if (context->is(handle, number))
+      return context->is_open() || context->open() ? context : nullptr;
   }
-  auto* const made = new Context(handle, number);
+  auto* const made = new Context(handle, number, place.ordinal);
   contexts().push_back(made);
   return made->open() ? made : nullptr;
 } catch (...) {

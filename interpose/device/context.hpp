@@ -24,17 +24,20 @@ enum class Packed : uint8_t { kReached, kInArena, kElsewhere };
 
 class Context {
  public:
-  Context(void* handle, unsigned long long number) : handle_(handle), number_(number) {}
+  Context(void* handle, unsigned long long number, int ordinal)
+      : handle_(handle), number_(number), ordinal_(ordinal) {}
 
   // Whether this is a handle's context, and not a former one with the same handle.
   bool is(void* handle, unsigned long long number) const {
     return handle_ == handle && number_ == number;
   }
+  bool is_of(int ordinal) const { return ordinal_ == ordinal; }
+  void* handle() const { return handle_; }
   // Whether this is a later one with the same handle: then the former one is gone.
   bool replaces(const Context& other) const {
     return handle_ == other.handle_ && number_ != other.number_;
   }
-  // Makes what every move needs. False: the driver refuses.
+  // Makes what every move needs. False: the driver refuses, or there is no memory now.
   bool open() noexcept;
   bool is_open() const noexcept { return bounce_ != nullptr; }
   // Whether work may be enqueued now: not while a stream that waits for the default one is
@@ -68,7 +71,8 @@ class Context {
 
   void* const handle_;
   const unsigned long long number_;
-  std::mutex mutex_;  // one thread at a time moves data
+  const int ordinal_;  // of the device
+  std::mutex mutex_;   // one thread at a time moves data
   void* stream_ = nullptr;
   std::vector<Entry> plans_;
   Pinned* bounce_ = nullptr;

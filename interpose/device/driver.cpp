@@ -22,8 +22,8 @@ bool find(Driver* driver) noexcept {
   const auto need = [](auto* function, const char* name) {
     return set(function, driver_function(name));
   };
-  set(&driver->context_number, driver_function("cuCtxGetId"));
-  return need(&driver->push_context, "cuCtxPushCurrent_v2") &&
+  return need(&driver->context_number, "cuCtxGetId") &&
+         need(&driver->push_context, "cuCtxPushCurrent_v2") &&
          need(&driver->pop_context, "cuCtxPopCurrent_v2") &&
          need(&driver->current_context, "cuCtxGetCurrent") &&
          need(&driver->current_device, "cuCtxGetDevice") &&

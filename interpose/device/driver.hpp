@@ -28,7 +28,8 @@ struct Driver {
   int (*unpin)(void* memory);
   int (*device_address)(uintptr_t* address, void* memory, unsigned flags);
   int (*copy)(uintptr_t to, uintptr_t from, size_t bytes, void* stream);
-  // A number that no other context of the process has or had. Null: an older driver.
+  // A number that no other context of the process has or had: a new context may get the handle of
+  // one that is gone. Drivers before CUDA 12.0 have it not.
   int (*context_number)(void* context, unsigned long long* number);
 };
 

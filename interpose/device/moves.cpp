@@ -59,6 +59,11 @@ bool prepare(const DevicePlace& place, const PlanPtr& plan, int64_t count) noexc
          (!plan || t_context->make_plan(plan, count));
 }
 
+bool prepare_also(const DevicePlace& place, const PlanPtr& plan, int64_t count) noexcept {
+  const Context* const before = t_context;
+  return prepare(place, plan, count) && t_context == before;
+}
+
 Staging borrow_pinned(int64_t bytes) noexcept {
   Pinned* const lent = t_context != nullptr ? t_context->lend(bytes) : nullptr;
   return lent != nullptr ? Staging(&lent->buffer) : Staging();

@@ -24,6 +24,9 @@ namespace lacuna::device {
 // plan: contiguous memory. False: the call must be declined.
 bool prepare(const DevicePlace& place, const PlanPtr& plan, int64_t count) noexcept;
 
+// The same for further data of the same call. False also if they are of another context.
+bool prepare_also(const DevicePlace& place, const PlanPtr& plan, int64_t count) noexcept;
+
 // Pinned memory for packed data, for the context of this thread's last prepare(). The device reads
 // and writes it by itself. Empty: it was refused, or LACUNA_POOL_MB is reached.
 Staging borrow_pinned(int64_t bytes) noexcept;

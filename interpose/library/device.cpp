@@ -36,6 +36,16 @@ constexpr unsigned kHostMemory = 1;
 constexpr unsigned kDeviceMemory = 2;
 constexpr int kSuccess = 0;
 
+// Whether an error of a query means an address that CUDA has never heard of: the value is invalid,
+// or there is no context. Any other error (a kernel has failed, the driver has ended) tells
+// nothing.
+bool is_unknown_address(int error) noexcept {
+  constexpr int kInvalidValue = 1;
+  constexpr int kNotInitialized = 3;
+  constexpr int kInvalidContext = 201;
+  return error == kInvalidValue || error == kNotInitialized || error == kInvalidContext;
+}
+
 enum class Runtimes : int { kNone, kCuda, kOthers };
 
 constinit std::atomic<unsigned long long> g_seen_loads{0};
@@ -176,6 +186,8 @@ Runtimes runtimes_now() noexcept {
 
 }  // namespace
 
+bool has_device_runtime() noexcept { return runtimes_now() != Runtimes::kNone; }
+
 bool may_be_on_device(const void* address) noexcept {
   if (is_plainly_host(reinterpret_cast<uintptr_t>(address))) return false;
   switch (runtimes_now()) {
@@ -187,11 +199,10 @@ bool may_be_on_device(const void* address) noexcept {
     case Runtimes::kCuda:
       break;
   }
-  // An error means an address that CUDA has never heard of.
   unsigned type = kHostMemory;
   const PointerAttributeFn ask = g_pointer_attribute.load(std::memory_order_acquire);
-  return ask(&type, kMemoryType, reinterpret_cast<uintptr_t>(address)) == kSuccess &&
-         type != kHostMemory;
+  const int error = ask(&type, kMemoryType, reinterpret_cast<uintptr_t>(address));
+  return error == kSuccess ? type != kHostMemory : !is_unknown_address(error);
 }
 
 Where where_is(const void* address, DevicePlace* place) noexcept {
@@ -207,9 +218,10 @@ Where where_is(const void* address, DevicePlace* place) noexcept {
   unsigned is_managed = 0;
   DevicePlace found;
   void* data[] = {&type, &found.context, &is_managed, &found.ordinal};
+  const int error = ask(4, attributes, data, at);
+  if (error != kSuccess) return is_unknown_address(error) ? Where::kHost : Where::kElsewhere;
   // Of an address that CUDA has never heard of, the type is 0.
-  if (ask(4, attributes, data, at) != kSuccess || type == 0 || type == kHostMemory)
-    return Where::kHost;
+  if (type == 0 || type == kHostMemory) return Where::kHost;
   if (type != kDeviceMemory || (is_managed & 0xFF) != 0) return Where::kElsewhere;
   *place = found;
   return Where::kDevice;

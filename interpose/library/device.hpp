@@ -12,6 +12,9 @@ namespace lacuna {
 // False only if the address is host memory for certain: no GPU runtime is loaded, or CUDA says so.
 bool may_be_on_device(const void* address) noexcept;
 
+// Whether the run-time library of a device is loaded. False: all addresses are the host's.
+bool has_device_runtime() noexcept;
+
 // Of which CUDA device and context a memory is.
 struct DevicePlace {
   void* context = nullptr;  // null: of none alone, as memory from cudaMallocAsync

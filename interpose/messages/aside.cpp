@@ -2,6 +2,7 @@
 //
 // Copies send data to a buffer before a receive may overwrite them (MPI_Sendrecv_replace).
 #include <algorithm>
+#include <optional>
 
 #include "interpose/device/moves.hpp"
 #include "interpose/library/from_bottom.hpp"
@@ -14,12 +15,13 @@
 namespace lacuna {
 namespace {
 
-// By the device that has the data. False: it is none that lacuna uses.
-bool pack_by_device(const void* buf, MPI_Count count, MPI_Datatype datatype, Outgoing* outgoing) {
+// By the device that has the data: whether that succeeded. Nothing: it is none that lacuna uses.
+std::optional<bool> pack_by_device(const void* buf, MPI_Count count, MPI_Datatype datatype,
+                                   Outgoing* outgoing) {
   Decision decision;
   if (!is_watched(kDevices) || plainly_predefined(datatype) ||
       !examine(Operation::kSend, buf, count, datatype, &decision) || !decision.is_on_device())
-    return false;
+    return {};
   outgoing->staging = device::borrow_pinned(decision.bytes);
   if (!outgoing->staging || !pack_for(account_of(decision), *decision.record->plan, buf, count,
                                       outgoing->staging.data())) {
@@ -35,7 +37,8 @@ bool pack_by_device(const void* buf, MPI_Count count, MPI_Datatype datatype, Out
 
 bool pack_aside(const void* buf, MPI_Count count, MPI_Datatype datatype,
                 Outgoing* outgoing) noexcept {
-  if (pack_by_device(buf, count, datatype, outgoing)) return true;
+  // After a failure the library must not read the device's memory by the CPU.
+  if (const auto is_packed = pack_by_device(buf, count, datatype, outgoing)) return *is_packed;
   const Next& next = next_functions();
   const MPI_Comm self = runtime().probe_comm;
   const bool large = next_has_large();

@@ -32,14 +32,15 @@ bool fits(int64_t bytes, MPI_Count position, MPI_Count space) {
   return position >= 0 && space >= position && space - position >= bytes;
 }
 
-// Whether lacuna can move data between the memory of a decision and a buffer for packed data that
-// is the program's: not where only the latter is on a device.
+// Whether lacuna can move data between the memory of a decision, which was just made, and a buffer
+// for packed data that is the program's: not where only the latter is on a device, or both are on
+// different ones.
 bool reaches(const Decision& decision, const void* packed) {
   if (!is_watched(kDevices)) return true;
   DevicePlace place;
   const Where where = where_is(packed, &place);
-  return where == Where::kHost ||
-         (where == Where::kDevice && decision.is_on_device() && device::prepare(place, nullptr, 0));
+  return where == Where::kHost || (where == Where::kDevice && decision.is_on_device() &&
+                                   device::prepare_also(place, nullptr, 0));
 }
 
 Answer failed(MPI_Comm comm) {

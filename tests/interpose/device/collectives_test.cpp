@@ -110,6 +110,19 @@ TOPIC(device_collectives) {
       MPI_Neighbor_alltoallw(out, two, places, both, in, two, places, both, ring);
     });
     MPI_Comm_free(&ring);
+    // At the ends of a line a neighbour is absent: nothing lies at its place.
+    MPI_Comm line;
+    const int no_periods[] = {0};
+    MPI_Cart_create(MPI_COMM_WORLD, 1, dims, no_periods, 0, &line);
+    compare("neighbors of a line", pattern, type, [&](void* out, void* in) {
+      constexpr MPI_Aint kNowhere = MPI_Aint{1} << 40;
+      const int two[] = {kCount, kCount};
+      const MPI_Aint places[] = {g_rank == 0 ? kNowhere : 0,
+                                 g_rank == g_size - 1 ? kNowhere : kCount * extent};
+      const MPI_Datatype both[] = {type, type};
+      MPI_Neighbor_alltoallw(out, two, places, both, in, two, places, both, line);
+    });
+    MPI_Comm_free(&line);
   }
   CHECK(taken("MPI_Bcast") > 0 && taken("MPI_Gatherv") > 0 && taken("MPI_Alltoallw") > 0);
   MPI_Type_free(&chunk);
