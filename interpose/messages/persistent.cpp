@@ -178,28 +178,33 @@ Answer handle_startall(int count, MPI_Request* requests) {
   finish_freed_requests();
   if (requests == nullptr) return kDeclined;
   bool any = false;
-  const direct::PostingLock posting;
-  int begun = 0;  // requests before this index have been started
-  const auto start_up_to = [&](int end) {
-    const int first = std::exchange(begun, end);
-    return end > first ? next_functions().MPI_Startall(end - first, requests + first) : MPI_SUCCESS;
-  };
-  for (int i = 0; i < count; ++i) {
-    PendingRequest* entry = find_persistent(requests[i]);
-    if (entry == nullptr) continue;
-    any = true;
-    // The library's requests before this one are started first, so that a substitute's message does
-    // not overtake theirs.
-    int code = entry->source.serial != 0 ? start_up_to(i) : MPI_SUCCESS;
-    const Begun one = code == MPI_SUCCESS ? begin(entry) : Begun::kMustStart;
-    if (one != Begun::kMustStart) {
+  int code = MPI_SUCCESS;
+  const PendingRequest* failed = nullptr;
+  {
+    const direct::PostingLock posting;
+    int begun = 0;  // requests before this index have been started
+    const auto start_up_to = [&](int end) {
+      const int first = std::exchange(begun, end);
+      return end > first ? next_functions().MPI_Startall(end - first, requests + first)
+                         : MPI_SUCCESS;
+    };
+    for (int i = 0; i < count && code == MPI_SUCCESS && failed == nullptr; ++i) {
+      PendingRequest* entry = find_persistent(requests[i]);
+      if (entry == nullptr) continue;
+      any = true;
+      // The library's requests before this one are started first, so that a substitute's message
+      // does not overtake theirs.
+      if (entry->source.serial != 0) code = start_up_to(i);
+      const Begun one = code == MPI_SUCCESS ? begin(entry) : Begun::kMustStart;
+      if (one == Begun::kMustStart) continue;
       code = start_up_to(i);
       begun = i + 1;
-      if (one == Begun::kFailed && code == MPI_SUCCESS) code = raise_failed_start(*entry);
+      if (one == Begun::kFailed && code == MPI_SUCCESS) failed = entry;
     }
-    if (code != MPI_SUCCESS) return handled(code);
+    if (any && code == MPI_SUCCESS && failed == nullptr) code = start_up_to(count);
   }
-  return any ? handled(start_up_to(count)) : kDeclined;
+  if (failed != nullptr) return handled(raise_failed_start(*failed));
+  return any ? handled(code) : kDeclined;
 }
 
 }  // namespace lacuna
