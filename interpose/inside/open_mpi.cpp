@@ -38,11 +38,6 @@ class OwnFunction {
     if (found == nullptr) found = look();
     return reinterpret_cast<Function>(found);
   }
-  // Null: nobody has called get() yet.
-  template <typename Function>
-  Function known() const noexcept {
-    return reinterpret_cast<Function>(found_.load(std::memory_order_acquire));
-  }
 
  private:
   static int open_if_it_is(dl_phdr_info* info, size_t, void* path) {
@@ -88,9 +83,8 @@ bool is_on_device(const void* mem) noexcept {
   return is_watched(kDevices) && (mem == nullptr || may_be_on_device(mem));
 }
 
-[[gnu::noinline]] int32_t prepare_and_take(OwnFunction& function, Direction way, void* convertor,
-                                           const void* datatype, size_t count,
-                                           const void* mem) noexcept {
+int32_t prepare(OwnFunction& function, Direction way, void* convertor, const void* datatype,
+                size_t count, const void* mem) noexcept {
   const auto own = function.get<Prepare>();
   if (own == nullptr) return kFailed;
   const int32_t code = own(convertor, datatype, count, mem);
@@ -103,17 +97,26 @@ bool is_on_device(const void* mem) noexcept {
   return code;
 }
 
-// Contiguous messages come by here, too: off, a call costs some ten instructions more.
-[[gnu::always_inline]] inline int32_t prepare(OwnFunction& function, Direction way, void* convertor,
-                                              const void* datatype, size_t count,
-                                              const void* mem) noexcept {
-  const auto own = function.known<Prepare>();
-  if (__builtin_expect(own == nullptr || is_open(kInsideSwitch) ||
-                           g_proof.load(std::memory_order_acquire) != nullptr,
-                       0)) {
-    return prepare_and_take(function, way, convertor, datatype, count, mem);
-  }
-  return own(convertor, datatype, count, mem);
+int32_t prepare_for_send(void* convertor, const void* datatype, size_t count, const void* mem) {
+  return prepare(g_prepare_for_send, Direction::kPack, convertor, datatype, count, mem);
+}
+int32_t prepare_for_recv(void* convertor, const void* datatype, size_t count, const void* mem) {
+  return prepare(g_prepare_for_recv, Direction::kUnpack, convertor, datatype, count, mem);
+}
+int32_t set_any_position(void* convertor, size_t* position) {
+  return set_position(convertor, position, own_set_position);
+}
+
+// What the exported functions call: those above, or, if lacuna stays outside, the library's. Each
+// contiguous message comes by there, too.
+constinit std::atomic<Prepare> g_send{prepare_for_send};
+constinit std::atomic<Prepare> g_recv{prepare_for_recv};
+constinit std::atomic<SetPosition> g_position{set_any_position};
+
+void stay_outside() noexcept {
+  if (const auto own = g_prepare_for_send.get<Prepare>()) g_send.store(own);
+  if (const auto own = g_prepare_for_recv.get<Prepare>()) g_recv.store(own);
+  if (const auto own = g_set_position.get<SetPosition>()) g_position.store(own);
 }
 
 // For the time of one call.
@@ -188,7 +191,9 @@ bool decline(std::string_view why) {
 
 }  // namespace
 
-bool start() {
+namespace {
+
+bool begin() {
   if (!option_flag(OptionId::kInside)) return false;
   if (is_watched(kVerified)) return decline("LACUNA_VERIFY is set");
   std::string version(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
@@ -203,6 +208,14 @@ bool start() {
   return true;
 }
 
+}  // namespace
+
+bool start() {
+  const bool is_inside = begin();
+  if (!is_inside) stay_outside();
+  return is_inside;
+}
+
 }  // namespace lacuna::inside
 
 using namespace lacuna;
@@ -212,19 +225,16 @@ extern "C" {
 
 LACUNA_EXPORT int32_t opal_convertor_prepare_for_send(void* convertor, const void* datatype,
                                                       size_t count, const void* mem) {
-  return prepare(g_prepare_for_send, Direction::kPack, convertor, datatype, count, mem);
+  return g_send.load(std::memory_order_acquire)(convertor, datatype, count, mem);
 }
 
 LACUNA_EXPORT int32_t opal_convertor_prepare_for_recv(void* convertor, const void* datatype,
                                                       size_t count, const void* mem) {
-  return prepare(g_prepare_for_recv, Direction::kUnpack, convertor, datatype, count, mem);
+  return g_recv.load(std::memory_order_acquire)(convertor, datatype, count, mem);
 }
 
 LACUNA_EXPORT int32_t opal_convertor_set_position_nocheck(void* convertor, size_t* position) {
-  const auto own = g_set_position.known<SetPosition>();
-  if (own != nullptr && g_convertors.layout.load(std::memory_order_acquire) == nullptr)
-    return own(convertor, position);
-  return set_position(convertor, position, own_set_position);
+  return g_position.load(std::memory_order_acquire)(convertor, position);
 }
 
 }  // extern "C"
