@@ -11,7 +11,7 @@ import typer
 from lacuna.base import paths
 from lacuna.base.errors import Exit, LacunaError
 from lacuna.cli.nodes import nodes_command
-from lacuna.cli.options import Mpi, MpiRoot
+from lacuna.cli.options import MessageSeconds, Mpi, MpiRoot, Shapes
 from lacuna.launch.mpis import spelled_out
 
 _Ranks = Annotated[int, typer.Option("--ranks", help="Number of ranks; must be even.")]
@@ -284,18 +284,12 @@ def _preload(
         bool,
         typer.Option("--quick", help="Only three sizes of each shape; takes less than a minute."),
     ] = False,
-    seconds: Annotated[
-        float | None,
-        typer.Option("--seconds", min=0, help="Time budget for each message, over all methods."),
-    ] = None,
+    seconds: MessageSeconds = None,
     only: Annotated[
         str | None,
         typer.Option("--only", help="calls, messages or collectives; default: all of them."),
     ] = None,
-    shape: Annotated[
-        list[str] | None,
-        typer.Option("--shape", help="Only messages of this shape; may be repeated."),
-    ] = None,
+    shape: Shapes = None,
     json_file: _Json = None,
     plots: Annotated[
         Path | None, typer.Option("--plots", help="Write the figure into this folder.")

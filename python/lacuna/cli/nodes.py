@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lacuna.base import paths
 from lacuna.base.errors import Exit, LacunaError
-from lacuna.cli.options import LaunchAgent, Mpi, MpiRoot
+from lacuna.cli.options import Json, LaunchAgent, MessageSeconds, Mpi, MpiRoot, Shapes
 from lacuna.launch.mpis import spelled_out
 
 
@@ -45,17 +44,11 @@ def nodes_command(
         bool,
         typer.Option("--quick", help="Fewer messages and exchanges; takes less than a minute."),
     ] = False,
-    seconds: Annotated[
-        float | None,
-        typer.Option("--seconds", min=0, help="Time budget for each message, over all methods."),
-    ] = None,
+    seconds: MessageSeconds = None,
     only: Annotated[
         str | None, typer.Option("--only", help="messages or exchanges; default: both.")
     ] = None,
-    shape: Annotated[
-        list[str] | None,
-        typer.Option("--shape", help="Only messages of this shape; may be repeated."),
-    ] = None,
+    shape: Shapes = None,
     also: Annotated[
         list[str] | None,
         typer.Option(
@@ -64,10 +57,7 @@ def nodes_command(
             help="All of it once more with these options of lacuna; may be repeated.",
         ),
     ] = None,
-    json_file: Annotated[
-        Path | None,
-        typer.Option("--json", help="Write rows, raw samples and provenance to this file."),
-    ] = None,
+    json_file: Json = None,
     mpi_root: MpiRoot = None,
 ) -> None:
     """Time messages and exchanges of derived types between hosts: by MPI alone, with lacuna, packed

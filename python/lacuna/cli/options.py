@@ -30,6 +30,18 @@ MpiRoot = Annotated[
     Path | None,
     typer.Option("--mpi-root", help="Folder that has one MPI library in each subfolder."),
 ]
+Json = Annotated[
+    Path | None,
+    typer.Option("--json", help="Write rows, raw samples and provenance to this file."),
+]
+MessageSeconds = Annotated[
+    float | None,
+    typer.Option("--seconds", min=0, help="Time budget for each message, over all methods."),
+]
+Shapes = Annotated[
+    list[str] | None,
+    typer.Option("--shape", help="Only messages of this shape; may be repeated."),
+]
 Hosts = Annotated[
     str | None,
     typer.Option("--hosts", metavar="A,B", help="Start one rank on each of these hosts."),

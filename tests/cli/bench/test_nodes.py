@@ -13,7 +13,7 @@ from lacuna.bench.nodes import summary
 from lacuna.bench.nodes.summary import Job
 from lacuna.bench.preload.row import Row
 
-USUAL = Job("", {})
+USUAL = Job({})
 
 
 def row(size, **ways):
@@ -25,7 +25,7 @@ def test_means_are_geometric_and_by_job():
         (USUAL, row("1KiB", ll=1.0, hh=0.5, cc=0.25)),
         (USUAL, row("16KiB", ll=0.25, hh=0.5, cc=0.125)),
         (USUAL, row("1MiB", ll=4.0, cc=0.5)),  # an application has no loops for it
-        (Job("LACUNA_ALWAYS=1", {"LACUNA_ALWAYS": "1"}), row("1KiB", ll=0.5, hh=1.0, cc=0.5)),
+        (Job({"LACUNA_ALWAYS": "1"}), row("1KiB", ll=0.5, hh=1.0, cc=0.5)),
     ]
     everything, long, always = summary.of_messages(rows)
     assert (everything["which"], everything["rows"]) == (summary.ALL, 3)

@@ -110,7 +110,7 @@ def test_the_share_of_packing_is_calculated():
     row |= {"o_s": 4e-6, "l_p_s": 5e-6}
     start = {"mpi": "mpich", "name": "L", "low": 64, "start_s": 1e-6}
     result = {"rows": [row], "parameters": [start | {"low": 65536, "start_s": 1e-3}, start]}
-    # 9 us of packing, 1 us, and on the wire 10, 5 and 2.5 us.
+    # 9 us are packing, 1 us is the start: of 9 + 1 + 10 us, 9 + 1 + 5, 9 + 1 + 2.5.
     columns, (cells,) = costs_tables.calculated(result, "mpich")
     assert columns[3:] == ["100", "200", "400"]
     assert cells == ["x", "native", "9.00", "45%", "60%", "72%"]

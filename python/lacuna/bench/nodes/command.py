@@ -26,7 +26,6 @@ from lacuna.messages import exchange, shapes
 from lacuna.messages import program as preload_program
 from lacuna.messages.program import Target
 from lacuna.messages.ratios import Line, Times
-from lacuna.messages.shapes import Message
 
 SHAPES = ["vector-1", "vector-64", "sorted", "structs", "transpose", "face-k"]
 SIZES = [32, 512, 4 * KIB, 16 * KIB, 128 * KIB, MIB, 8 * MIB, 32 * MIB]
@@ -63,7 +62,7 @@ class Options:
 
 def nodes(options: Options) -> None:
     """Runs, writes the file, prints the tables."""
-    jobs = [Job("", {}), *(_job(text) for text in options.also)]
+    jobs = [Job({}), *(_job(text) for text in options.also)]
     hosts = options.hosts
     targets = preload_program.bundled(options.mpis, options.mpi_root, hosts.names[:2], hosts.agent)
     results.make_folders([options.json])
@@ -104,7 +103,7 @@ def _job(text: str) -> Job:
                 Exit.USAGE, f"no option of lacuna in --also: {part}", "as in: LACUNA_ALWAYS=1"
             )
         found[name] = value
-    return Job(text, found)
+    return Job(found)
 
 
 def _messages(
@@ -115,7 +114,8 @@ def _messages(
     seconds = options.seconds or (_QUICK_MESSAGE_SECONDS if options.quick else _MESSAGE_SECONDS)
     link = options.hosts.link
 
-    def measure(seconds: float, chosen: list[Message]) -> tuple[Line, list[Times]]:
+    def measure(seconds: float, only: set[str]) -> tuple[Line, list[Times]]:
+        chosen = [message for message in messages if not only or message.id in only]
         environment = _ONE_RANK_EACH | job.options
         told, times = preload_program.measure(
             target, chosen, _WAYS, seconds, environment, progress, link
@@ -124,11 +124,7 @@ def _messages(
             check_passed(target.name, link, times)
         return told, times
 
-    told, rows = preload.twice(target, messages, seconds, measure)
-    header["mpi"][target.name] = told["mpi_library"].strip()
-    header["table"][target.name] = told["table"]
-    header["compiler"] = told["compiler"]
-    return rows
+    return preload.twice(target, "message", seconds, measure, header)
 
 
 def check_passed(mpi: str, link: str, times: list[Times]) -> None:

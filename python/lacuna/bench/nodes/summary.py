@@ -26,8 +26,12 @@ RATIOS = {
 class Job:
     """What the ranks are told at their start: beside the usual, `options`."""
 
-    name: str  # as it was asked for; empty: nothing
     options: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        """As it is asked for; empty: nothing."""
+        return ",".join(f"{key}={value}" for key, value in self.options.items())
 
 
 def of_messages(rows: list[tuple[Job, Row]]) -> list[dict[str, Any]]:

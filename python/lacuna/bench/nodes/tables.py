@@ -35,7 +35,7 @@ def show(
         console.print(_means(hosts, means))
         for one in means:
             if one["slower"] and one["which"] == "all":
-                title = _title(one["mpi"], ",".join(f"{k}={v}" for k, v in one["options"].items()))
+                title = _title(one["mpi"], Job(one["options"]).name)
                 told = f"{title}: slower beyond noise: {', '.join(one['slower'])}"
                 console.print(told, markup=False, soft_wrap=True)
     if exchanges:
@@ -58,9 +58,8 @@ def _means(hosts: str, means: list[dict[str, Any]]) -> Table:
         if name != "native_over_lacuna":
             table.add_column(name.replace("_over_", " / ").replace("_", " "), justify="right")
     for one in means:
-        job = ",".join(f"{key}={value}" for key, value in one["options"].items())
         table.add_row(
-            _title(one["mpi"], job),
+            _title(one["mpi"], Job(one["options"]).name),
             one["which"],
             str(one["rows"]),
             _ratio(one["native_over_lacuna"]),

@@ -19,12 +19,11 @@ from lacuna.messages import program as preload_program
 from lacuna.messages import shapes as preload_rows
 from lacuna.messages.program import Target
 from lacuna.messages.ratios import Line, Times
-from lacuna.messages.shapes import Message
 
 # nn* is nn once more: how much the same thing differs from itself.
 WAYS = ["nn", "nn*", "ll", "cc"]
-SECONDS = 0.25  # of a message
-QUICK_SECONDS = 0.05
+_SECONDS = 0.25  # of a message
+_QUICK_SECONDS = 0.05
 _COLLECTIVE_SECONDS = 0.1
 _QUICK_COLLECTIVE_BYTES = 1 << 10
 _AGAIN = 4  # times as long for what seems slower
@@ -85,58 +84,45 @@ def _messages(
     """All messages on one library; those that seem slower a second time, in a job of their own."""
     sizes = preload_rows.QUICK_SIZES if options.quick else preload_rows.SIZES
     messages = preload_rows.messages(sizes, options.shapes)
-    seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
+    seconds = options.seconds or (_QUICK_SECONDS if options.quick else _SECONDS)
 
-    def measure(seconds: float, chosen: list[Message]) -> tuple[Line, list[Times]]:
+    def measure(seconds: float, only: set[str]) -> tuple[Line, list[Times]]:
+        chosen = [message for message in messages if not only or message.id in only]
         return preload_program.measure(target, chosen, WAYS, seconds, {}, progress)
 
-    told, rows = twice(target, messages, seconds, measure)
-    _note(target, told, header)
-    return rows
+    return twice(target, "message", seconds, measure, header)
 
 
 def twice(
     target: Target,
-    messages: list[Message],
+    what: str,
     seconds: float,
-    measure: Callable[[float, list[Message]], tuple[Line, list[Times]]],
-) -> tuple[Line, list[Row]]:
-    """What `measure` says of the messages; of those that seem slower, in a second job, too."""
-    told, times = measure(seconds, messages)
-    rows = [Row(target.name, one) for one in times]
+    measure: Callable[[float, set[str]], tuple[Line, list[Times]]],
+    header: dict[str, Any],
+) -> list[Row]:
+    """What `measure` says of all messages or collectives (`what`), of which an empty set stands for
+    all; and of those that seem slower, in a second job. Notes in the header who was measured."""
+    told, times = measure(seconds, set())
+    header["mpi"][target.name] = told["mpi_library"].strip()
+    header["table"][target.name] = told["table"]
+    header["compiler"] = told["compiler"]
+    rows = [Row(target.name, one, what=what) for one in times]
     doubtful = {row.id for row in rows if row.seems_slower}
-    again = [message for message in messages if message.id in doubtful]
-    if again:
-        _add_again(rows, measure(seconds * _AGAIN, again)[1])
-    return told, rows
+    if doubtful:
+        again = {one.id: one for one in measure(seconds * _AGAIN, doubtful)[1]}
+        for row in rows:
+            row.again = again.get(row.id)
+    return rows
 
 
 def _collectives(
     target: Target, options: Options, header: dict[str, Any], progress: Progress
 ) -> list[Row]:
     """The same with collectives."""
-    seconds = options.seconds or (QUICK_SECONDS if options.quick else _COLLECTIVE_SECONDS)
+    seconds = options.seconds or (_QUICK_SECONDS if options.quick else _COLLECTIVE_SECONDS)
     most = _QUICK_COLLECTIVE_BYTES if options.quick else None
 
-    def measure(seconds: float, only: list[str]) -> tuple[Line, list[Times]]:
-        return preload_program.measure_collectives(target, seconds, most, only, progress)
+    def measure(seconds: float, only: set[str]) -> tuple[Line, list[Times]]:
+        return preload_program.measure_collectives(target, seconds, most, sorted(only), progress)
 
-    told, times = measure(seconds, [])
-    _note(target, told, header)
-    rows = [Row(target.name, one, what="collective") for one in times]
-    doubtful = [row.id for row in rows if row.seems_slower]
-    if doubtful:
-        _add_again(rows, measure(seconds * _AGAIN, doubtful)[1])
-    return rows
-
-
-def _note(target: Target, told: Line, header: dict[str, Any]) -> None:
-    header["mpi"][target.name] = told["mpi_library"].strip()
-    header["table"][target.name] = told["table"]
-    header["compiler"] = told["compiler"]
-
-
-def _add_again(rows: list[Row], times: list[Times]) -> None:
-    by_id = {one.id: one for one in times}
-    for row in rows:
-        row.again = by_id.get(row.id)
+    return twice(target, "collective", seconds, measure, header)
