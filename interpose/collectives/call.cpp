@@ -7,7 +7,6 @@
 #include <memory>
 #include <new>
 
-#include "interpose/device/moves.hpp"
 #include "interpose/direct/rooms/ranks.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
@@ -40,11 +39,6 @@ bool may_begin(const Start& start) {
   if (start.blocking()) return true;
   if (start.request() == nullptr || !runtime().nonblocking) return false;
   return !start.persistent() || repeats_collectives(runtime().flavour, runtime().mpich_major);
-}
-
-Answer failed_to_pack(MPI_Comm comm) {
-  static_cast<void>(device::take_failure());
-  return handled(raise_error(comm, MPI_ERR_OTHER));
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include "interpose/collectives/room_call.hpp"
 #include "interpose/collectives/side.hpp"
 #include "interpose/collectives/uniform.hpp"
+#include "interpose/device/moves.hpp"
 #include "interpose/library/communicator.hpp"
 #include "interpose/library/error_handlers.hpp"
 #include "interpose/library/next.hpp"
@@ -228,18 +229,16 @@ void handle_sides(Out* out, const SidePairs& sends, In* in, const SidePairs& rec
 // Whether lacuna may handle the call at all. Call first.
 bool may_begin(const Start& start);
 
-// The data were accepted, and a device has failed since. The other ranks may wait for this one, as
-// after other errors in a collective.
-Answer failed_to_pack(MPI_Comm comm);
-
 // Makes the library's call with the arguments of the sides, of which the last is the communicator.
+// If a device fails before it, the other ranks may wait for this one, as after other errors in a
+// collective.
 template <typename Forms, typename Arguments>
 Answer call_library(Sides* sides, const Start& start, const Forms& forms,
                     const Arguments& arguments) {
   if (!sides->out.handled() && !sides->in.handled()) return kDeclined;
   const MPI_Comm comm = std::get<std::tuple_size_v<Arguments> - 1>(arguments);
   if (start.blocking()) {
-    if (!sides->pack()) return failed_to_pack(comm);
+    if (!sides->pack()) return handled(device::raise_failure(comm));
     const int code = std::apply(forms.blocking, arguments);
     const int error_class = sides->finish(code == MPI_SUCCESS);
     return handled(error_class == MPI_SUCCESS ? code : raise_error(comm, error_class));
@@ -255,7 +254,7 @@ Answer call_library(Sides* sides, const Start& start, const Forms& forms,
   }
   if (!entry->completion->pack()) {
     drop_pending(entry);
-    return failed_to_pack(comm);
+    return handled(device::raise_failure(comm));
   }
   const int code =
       std::apply(forms.nonblocking, std::tuple_cat(arguments, std::make_tuple(&given)));

@@ -10,7 +10,6 @@
 #include <limits>
 
 #include "interpose/device/moves.hpp"
-#include "interpose/library/device.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/observe/log.hpp"
@@ -100,37 +99,31 @@ bool Side::weigh(Operation operation, const TypeRecord& record, MPI_Count count,
   return false;
 }
 
-const std::byte* Side::first_byte(const Segment& part) noexcept {
-  return part.plan != nullptr ? moved(part.memory, part.plan->offset()) : part.memory;
-}
-
-// Whether all data are one device's, and are moved there.
-bool Side::is_on_device() const noexcept {
-  bool is_first = true;
+// Where the data are: the host's, or one device's, which then moves them; else kElsewhere. The
+// parts that are moved decide, each by itself: an absent neighbour has no data, and with MPI_BOTTOM
+// one part may be a device's and the next the host's.
+Where Side::where(Operation operation) const noexcept {
+  if (segments_.size() > 1 && !has_device_runtime()) return Where::kHost;
+  const bool may_move = is_watched(kDevices) && is_message(operation);
+  size_t on_device = 0;
   for (const Segment& part : segments_) {
     DevicePlace place;
-    if (where_is(first_byte(part), &place) != Where::kDevice) return false;
-    if (!(is_first ? device::prepare(place, part.plan, part.count)
-                   : device::prepare_also(place, part.plan, part.count))) {
-      return false;
-    }
-    is_first = false;
+    const Where found = where_is(
+        part.plan != nullptr ? moved(part.memory, part.plan->offset()) : part.memory, &place);
+    if (found == Where::kHost) continue;
+    if (found == Where::kElsewhere || !may_move) return Where::kElsewhere;
+    const auto prepare = on_device++ == 0 ? device::prepare : device::prepare_also;
+    if (!prepare(place, part.plan, part.count)) return Where::kElsewhere;
   }
-  return !segments_.empty();
-}
-
-// The parts that are moved decide, each by itself: an absent neighbour has no data, and with
-// MPI_BOTTOM one part may be a device's and the next the host's.
-bool Side::may_be_on_devices() const noexcept {
-  if (segments_.size() > 1 && !has_device_runtime()) return false;
-  return std::any_of(segments_.begin(), segments_.end(),
-                     [](const Segment& part) { return may_be_on_device(first_byte(part)); });
+  if (on_device == 0) return Where::kHost;
+  return on_device == segments_.size() ? Where::kDevice : Where::kElsewhere;
 }
 
 // Borrows memory for the packed data, after all pairs have been weighed.
 bool Side::begin(Operation operation, const TypeRecord* record, bool blocking) noexcept {
-  const bool on_device = may_be_on_devices();
-  if (on_device && !(is_watched(kDevices) && is_message(operation) && is_on_device())) {
+  const Where where = this->where(operation);
+  const bool on_device = where == Where::kDevice;
+  if (where == Where::kElsewhere) {
     log_type(*record, Outcome::kOnDevice, bytes_);
     return false;
   }

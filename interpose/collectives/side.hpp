@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "interpose/functions/answer.hpp"
+#include "interpose/library/device.hpp"
 #include "interpose/memory/staging.hpp"
 #include "interpose/policy/policy.hpp"
 #include "interpose/requests/table.hpp"
@@ -90,9 +91,7 @@ class Side {
   bool weigh(Operation operation, const TypeRecord& record, MPI_Count count, int64_t bytes,
              Benefit* gain) const noexcept;
   bool begin(Operation operation, const TypeRecord* record, bool blocking) noexcept;
-  static const std::byte* first_byte(const Segment& part) noexcept;
-  bool is_on_device() const noexcept;
-  bool may_be_on_devices() const noexcept;
+  Where where(Operation operation) const noexcept;
   template <typename Displacement>
   bool place(int64_t displacement);
   void add(const TypeRecord& record, const void* memory, MPI_Count count, int64_t bytes, Flow flow);

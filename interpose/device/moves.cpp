@@ -8,9 +8,9 @@
 #include "base/address.hpp"
 #include "interpose/device/arenas.hpp"
 #include "interpose/device/context.hpp"
+#include "interpose/library/error_handlers.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/observe/log.hpp"
-#include "mpi/header.hpp"
 
 namespace lacuna::device {
 namespace {
@@ -91,6 +91,11 @@ bool copy(void* to, const void* from, int64_t bytes, const void* on_device) noex
 }
 
 bool take_failure() noexcept { return std::exchange(t_has_failed, false); }
+
+int raise_failure(MPI_Comm comm) {
+  t_has_failed = false;
+  return raise_error(comm, MPI_ERR_OTHER);
+}
 
 bool library_knows_devices() noexcept {
   static const bool knows = [] {

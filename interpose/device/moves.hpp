@@ -15,6 +15,7 @@
 
 #include "interpose/library/device.hpp"
 #include "interpose/memory/staging.hpp"
+#include "mpi/header.hpp"
 #include "plan/plan.hpp"
 
 namespace lacuna::device {
@@ -45,8 +46,11 @@ bool unpack(const Plan& plan, const std::byte* packed, int64_t bytes, int64_t co
 // Contiguous memory; one side or both are a device's. `on_device` is one that is.
 bool copy(void* to, const void* from, int64_t bytes, const void* on_device) noexcept;
 
-// Whether the last pack() of this thread has failed, and nobody has asked since.
+// Whether the last pack() of this thread has failed. A second call returns false.
 bool take_failure() noexcept;
+// Raises such a failure, of a call that was accepted, on its communicator. Returns the code of the
+// call.
+int raise_failure(MPI_Comm comm);
 
 // Whether the MPI library itself takes addresses of a CUDA device, as far as it says so.
 bool library_knows_devices() noexcept;

@@ -177,6 +177,15 @@ unsigned long long count_loads() noexcept {
   return loads;
 }
 
+// By a driver that only has the query for one attribute.
+Where where_without_place(uintptr_t address) noexcept {
+  unsigned type = kHostMemory;
+  const int error =
+      g_pointer_attribute.load(std::memory_order_acquire)(&type, kMemoryType, address);
+  const bool is_host = error == kSuccess ? type == kHostMemory : is_unknown_address(error);
+  return is_host ? Where::kHost : Where::kElsewhere;
+}
+
 // Which runtimes are loaded now.
 Runtimes runtimes_now() noexcept {
   const unsigned long long loads = count_loads();
@@ -189,30 +198,24 @@ Runtimes runtimes_now() noexcept {
 bool has_device_runtime() noexcept { return runtimes_now() != Runtimes::kNone; }
 
 bool may_be_on_device(const void* address) noexcept {
-  if (is_plainly_host(reinterpret_cast<uintptr_t>(address))) return false;
-  switch (runtimes_now()) {
-    case Runtimes::kNone:
-      measure_heap(reinterpret_cast<uintptr_t>(address));
-      return false;
-    case Runtimes::kOthers:
-      return true;
-    case Runtimes::kCuda:
-      break;
-  }
-  unsigned type = kHostMemory;
-  const PointerAttributeFn ask = g_pointer_attribute.load(std::memory_order_acquire);
-  const int error = ask(&type, kMemoryType, reinterpret_cast<uintptr_t>(address));
-  return error == kSuccess ? type != kHostMemory : !is_unknown_address(error);
+  DevicePlace place;
+  return where_is(address, &place) != Where::kHost;
 }
 
 Where where_is(const void* address, DevicePlace* place) noexcept {
   const auto at = reinterpret_cast<uintptr_t>(address);
   if (is_plainly_host(at)) return Where::kHost;
-  const Runtimes runtimes = runtimes_now();
-  if (runtimes != Runtimes::kCuda)
-    return runtimes == Runtimes::kNone ? Where::kHost : Where::kElsewhere;
+  switch (runtimes_now()) {
+    case Runtimes::kNone:
+      measure_heap(at);
+      return Where::kHost;
+    case Runtimes::kOthers:
+      return Where::kElsewhere;
+    case Runtimes::kCuda:
+      break;
+  }
   const PointerAttributesFn ask = g_pointer_attributes.load(std::memory_order_acquire);
-  if (ask == nullptr) return may_be_on_device(address) ? Where::kElsewhere : Where::kHost;
+  if (ask == nullptr) return where_without_place(at);
   int attributes[] = {kMemoryType, kContext, kIsManaged, kOrdinal};
   unsigned type = 0;
   unsigned is_managed = 0;

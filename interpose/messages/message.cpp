@@ -25,7 +25,7 @@
 namespace lacuna {
 
 Answer without_packed_data(MPI_Comm comm) {
-  return is_watched(kDevices) && device::take_failure() ? handled(raise_error(comm, MPI_ERR_OTHER))
+  return is_watched(kDevices) && device::take_failure() ? handled(device::raise_failure(comm))
                                                         : kDeclined;
 }
 

@@ -6,7 +6,6 @@
 #include "interpose/device/moves.hpp"
 #include "interpose/functions/bodies.hpp"
 #include "interpose/library/device.hpp"
-#include "interpose/library/error_handlers.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/observe/log.hpp"
@@ -43,11 +42,6 @@ bool reaches(const Decision& decision, const void* packed) {
                                    device::prepare_also(place, nullptr, 0));
 }
 
-Answer failed(MPI_Comm comm) {
-  static_cast<void>(device::take_failure());
-  return handled(raise_error(comm, MPI_ERR_OTHER));
-}
-
 }  // namespace
 
 template <typename Count>
@@ -62,7 +56,7 @@ Answer handle_pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, 
   if (is_bad_communicator(comm, &code)) return handled(code);
   if (!pack_for(account_of(decision), *decision.record->plan, inbuf, incount,
                 static_cast<std::byte*>(outbuf) + begin)) {
-    return failed(comm);
+    return handled(device::raise_failure(comm));
   }
   *position = static_cast<Count>(begin + decision.bytes);
   log_type(*decision.record, decision.handled(), decision.bytes);
@@ -81,7 +75,7 @@ Answer handle_unpack(const void* inbuf, MPI_Count insize, Count* position, void*
   if (is_bad_communicator(comm, &code)) return handled(code);
   if (!unpack_for(account_of(decision), *decision.record->plan,
                   static_cast<const std::byte*>(inbuf) + begin, decision.bytes, outcount, outbuf)) {
-    return failed(comm);
+    return handled(device::raise_failure(comm));
   }
   *position = static_cast<Count>(begin + decision.bytes);
   log_type(*decision.record, decision.handled(), decision.bytes);

@@ -103,9 +103,8 @@ Begun begin(PendingRequest* entry) {
 }
 
 int raise_failed_start(const PendingRequest& entry) {
-  static_cast<void>(device::take_failure());
-  return raise_error(entry.completion != nullptr ? entry.incoming.comm : entry.source.comm,
-                     MPI_ERR_OTHER);
+  return device::raise_failure(entry.completion != nullptr ? entry.incoming.comm
+                                                           : entry.source.comm);
 }
 
 }  // namespace
