@@ -116,42 +116,34 @@ std::shared_ptr<Grid> make_halo(int n) {
   return grid;
 }
 
-// An n^3 array: from slabs along its first dimension to slabs along its second.
-std::shared_ptr<Grid> make_slabs(int n) {
+namespace {
+
+// An n^3 array, divided among all ranks along one of its dimensions, to one divided along another.
+std::shared_ptr<Grid> make_divided(int n, size_t from, size_t to) {
   auto grid = std::make_shared<Grid>();
   int ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &grid->rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const int each = n / ranks;
   grid->is_alltoall = true;
-  grid->out_bounds = {each, n, n};
-  grid->in_bounds = {n, each, n};
+  grid->out_bounds = grid->in_bounds = {n, n, n};
+  grid->out_bounds[from] = grid->in_bounds[to] = each;
   for (int peer = 0; peer < ranks; ++peer) {
-    const Three size = {each, each, n};
-    grid->edges.push_back({peer, {size, {0, peer * each, 0}}, {size, {peer * each, 0, 0}}, 0, 0});
+    Three size = {n, n, n}, out = {0, 0, 0}, in = {0, 0, 0};
+    size[from] = size[to] = each;
+    out[to] = in[from] = peer * each;
+    grid->edges.push_back({peer, {size, out}, {size, in}, 0, 0});
   }
   grid->allocate();
   return grid;
 }
 
-// The same from pencils along the last dimension to pencils along the second, in a row of a grid of
-// processes: runs of n / ranks elements.
-std::shared_ptr<Grid> make_pencils(int n) {
-  auto grid = std::make_shared<Grid>();
-  int ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &grid->rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const int each = n / ranks;
-  grid->is_alltoall = true;
-  grid->out_bounds = {n, each, n};
-  grid->in_bounds = {n, n, each};
-  for (int peer = 0; peer < ranks; ++peer) {
-    const Three size = {n, each, each};
-    grid->edges.push_back({peer, {size, {0, 0, peer * each}}, {size, {0, peer * each, 0}}, 0, 0});
-  }
-  grid->allocate();
-  return grid;
-}
+}  // namespace
+
+std::shared_ptr<Grid> make_slabs(int n) { return make_divided(n, 0, 1); }
+
+// In a row of a grid of processes: runs of n / ranks elements.
+std::shared_ptr<Grid> make_pencils(int n) { return make_divided(n, 1, 2); }
 
 namespace {
 

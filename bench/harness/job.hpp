@@ -65,17 +65,22 @@ inline std::string mpi_library() {
 // Whether the preload library is in this process.
 inline bool lacuna_loaded() { return dlsym(RTLD_DEFAULT, "lacuna_interposed") != nullptr; }
 
+// As lacuna_interposed_switch() takes them.
+enum class Lacuna : int { kOff, kOn, kWithoutCosts, kInsideAlone };
+
 // Switches the preload library off completely, to time the library alone, or on. MPI_Pcontrol(0) is
 // not enough: receives are still examined then, as a peer might use the direct path. All ranks must
 // switch between a barrier and the messages.
-inline void switch_lacuna_to(int way) {
+inline void switch_lacuna_to(Lacuna to) {
   static const auto found =
       reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "lacuna_interposed_switch"));
-  if (found != nullptr) found(way);
+  if (found != nullptr) found(static_cast<int>(to));
 }
-inline void switch_lacuna(bool on) { switch_lacuna_to(on ? 1 : 0); }
+inline void switch_lacuna(bool on) { switch_lacuna_to(on ? Lacuna::kOn : Lacuna::kOff); }
 // The same, if some lanes run with LACUNA_COSTS.
-inline void switch_lacuna(bool on, bool costs) { switch_lacuna_to(!on ? 0 : costs ? 1 : 2); }
+inline void switch_lacuna(bool on, bool costs) {
+  switch_lacuna_to(!on ? Lacuna::kOff : costs ? Lacuna::kOn : Lacuna::kWithoutCosts);
+}
 
 }  // namespace lacuna::bench
 

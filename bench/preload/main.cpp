@@ -143,7 +143,9 @@ void round_trip(const Message& message, const Way& way, int rank) {
 
 // Seconds of one message; valid on rank 0 only.
 double batch(const Message& message, const Way& way, int rank, int iterations) {
-  switch_lacuna_to(way.out.inside ? 3 : way.out.lacuna || way.in.lacuna ? 1 : 0);
+  switch_lacuna_to(way.out.inside                    ? Lacuna::kInsideAlone
+                   : way.out.lacuna || way.in.lacuna ? Lacuna::kOn
+                                                     : Lacuna::kOff);
   MPI_Barrier(MPI_COMM_WORLD);
   const auto begin = Clock::now();
   for (int i = 0; i < iterations; ++i) round_trip(message, way, rank);

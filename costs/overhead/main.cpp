@@ -17,6 +17,7 @@
 
 namespace {
 
+using lacuna::bench::Lacuna;
 using lacuna::bench::median;
 using Clock = std::chrono::steady_clock;
 constexpr double kBatchSeconds = 5e-3;
@@ -67,11 +68,11 @@ class Stencil {
   MPI_Datatype column_;
 };
 
-// Modes of the preload library: off, on, on with timing of calls (switch_lacuna_to).
-constexpr int kWays[] = {0, 2, 1};
+// Off, on, on with timing of calls.
+constexpr Lacuna kWays[] = {Lacuna::kOff, Lacuna::kWithoutCosts, Lacuna::kOn};
 
 template <typename Step>
-double batch_ns(int way, int steps, const Step& step) {
+double batch_ns(Lacuna way, int steps, const Step& step) {
   MPI_Barrier(MPI_COMM_WORLD);
   lacuna::bench::switch_lacuna_to(way);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -87,7 +88,7 @@ template <typename Step>
 void measure(const char* name, int rounds, const Step& step) {
   std::vector<double> ns[3], over_native, over_lacuna;
   double once = 0;
-  for (const int way : kWays) once = std::max(once, batch_ns(way, 100, step));
+  for (const Lacuna way : kWays) once = std::max(once, batch_ns(way, 100, step));
   int steps = std::max(1, static_cast<int>(kBatchSeconds * 1e9 / once));
   MPI_Bcast(&steps, 1, MPI_INT, 0, MPI_COMM_WORLD);
   for (int round = 0; round < rounds; ++round) {
