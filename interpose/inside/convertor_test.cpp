@@ -1,87 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Convertors of a library made up here: the object has the layout of Open MPI's, and its own
-// function moves one byte after the other.
+// Convertors of a library that is made up (made_up_library.hpp).
 #include "interpose/inside/convertor.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "interpose/inside/proof.hpp"
+#include "interpose/inside/made_up_library.hpp"
 #include "plan/plan.hpp"
 #include "type/text.hpp"
 #include "type/typemap.hpp"
 
 namespace lacuna::inside {
 namespace {
-
-constexpr uint32_t kSends = 0x00040000;
-constexpr uint32_t kReceives = 0x00020000;
-constexpr uint32_t kHomogeneous = 0x00080000;
-constexpr uint32_t kContiguous = 0x00100000;
-constexpr uint32_t kChecksum = 0x00200000;
-constexpr uint32_t kCompleted = 0x08000000;
-
-struct Object {
-  void* super[2];
-  uint32_t remote_arch;
-  uint32_t flags;
-  uint64_t local_size;
-  uint64_t remote_size;
-  uintptr_t desc;
-  void* use_desc;
-  uint64_t count;
-  uint32_t stack_size;
-  std::byte* base;
-  void* stack;
-  Advance advance;
-  void* master;
-  uint32_t stack_pos;
-  uint64_t partial_length;
-  uint64_t converted;
-};
-
-// The library's side: where each packed byte lies, of the type that is in use.
-std::vector<int64_t> g_offsets;
-bool g_is_wrong = false;  // it moves other bytes than the type says
-int g_own_calls = 0;
-
-template <bool kPack>
-int32_t own_advance(void* at, iovec* pieces, uint32_t* count, size_t* bytes) {
-  auto& object = *static_cast<Object*>(at);
-  ++g_own_calls;
-  size_t sum = 0;
-  uint32_t used = 0;
-  for (; used < *count && object.converted < object.local_size; ++used) {
-    iovec& piece = pieces[used];
-    piece.iov_len = std::min<size_t>(piece.iov_len, object.local_size - object.converted);
-    for (size_t i = 0; i < piece.iov_len; ++i) {
-      const int64_t place = g_offsets[object.converted + i] + (g_is_wrong ? 1 : 0);
-      std::byte& packed = static_cast<std::byte*>(piece.iov_base)[i];
-      if (kPack)
-        packed = object.base[place];
-      else
-        object.base[place] = packed;
-    }
-    object.converted += piece.iov_len;
-    sum += piece.iov_len;
-  }
-  *count = used;
-  *bytes = sum;
-  if (object.converted < object.local_size) return 0;
-  object.flags |= kCompleted;
-  return 1;
-}
-
-int32_t own_position(void* at, size_t* position) {
-  static_cast<Object*>(at)->converted = *position;
-  return 0;
-}
 
 class ConvertorTest : public testing::Test {
  protected:
@@ -386,77 +321,6 @@ TEST(TypeTable, AHandleIsFoundUntilItIsRemoved) {
   for (size_t i = 0; i < types.size(); i += 2) EXPECT_EQ(table.find(4096 + 352 * i), nullptr);
   table.add(4096, &types[7]);  // the handle of another type now
   EXPECT_EQ(table.find(4096), &types[7]);
-}
-
-// ---- The proof, with this library and with others -----------------------------------------------
-
-// As MPI_Pack and MPI_Unpack of a library whose convertor `change` alters after it was prepared.
-const char* prove(Direction way, bool has_inner, const std::function<void(Object*)>& change,
-                  SetPosition position = own_position) {
-  static const ConvertorLayout& layout = *layout_of("Open MPI v4.1.4, package");
-  constexpr uintptr_t kHandle = 0x4000;
-  Proof proof(layout, position, way, kHandle, has_inner);
-  g_offsets.clear();
-  for (int i = 0; i < proof.bytes(); ++i)
-    g_offsets.push_back(has_inner ? i / 24 * 40 + i % 24 / 8 * 16 + i % 8 : i / 8 * 16 + i % 8);
-  Object object{};
-  object.flags = kHomogeneous | (way == Direction::kPack ? kSends : kReceives);
-  object.local_size = static_cast<uint64_t>(proof.bytes());
-  object.desc = kHandle;
-  object.count = Proof::kCount;
-  object.base = static_cast<std::byte*>(proof.mem());
-  object.advance = way == Direction::kPack ? own_advance<true> : own_advance<false>;
-  change(&object);
-  proof.prepared(&object, way, reinterpret_cast<const void*>(kHandle), Proof::kCount, proof.mem());
-  iovec piece{proof.packed(), static_cast<size_t>(proof.bytes())};
-  uint32_t count = 1;
-  size_t bytes = piece.iov_len;
-  object.advance(&object, &piece, &count, &bytes);
-  return proof.failure();
-}
-
-TEST(Proof, TheKnownLayoutPasses) {
-  g_is_wrong = false;
-  for (const Direction way : {Direction::kPack, Direction::kUnpack}) {
-    for (const bool has_inner : {true, false})
-      EXPECT_EQ(prove(way, has_inner, [](Object*) {}), nullptr);
-  }
-}
-
-TEST(Proof, EachMemberThatIsElsewhereIsFound) {
-  const std::function<void(Object*)> changes[] = {
-      [](Object* object) { object->flags |= kContiguous; },
-      [](Object* object) { object->flags ^= kSends | kReceives; },
-      [](Object* object) { object->flags = 0; },
-      [](Object* object) { object->local_size += 1; },
-      [](Object* object) { object->desc += 8; },
-      [](Object* object) { object->count += 1; },
-      [](Object* object) { object->base += 8; },
-      [](Object* object) { object->converted = 8; },
-      // It lies elsewhere: this one is never called.
-      [](Object* object) {
-        object->advance = [](void*, iovec*, uint32_t* count, size_t* bytes) {
-          *count = 1;
-          *bytes = 0;
-          return 1;
-        };
-      },
-  };
-  for (const Direction way : {Direction::kPack, Direction::kUnpack}) {
-    for (const auto& change : changes) EXPECT_NE(prove(way, true, change), nullptr);
-    g_is_wrong = true;
-    EXPECT_NE(prove(way, true, [](Object*) {}), nullptr);
-    g_is_wrong = false;
-    EXPECT_NE(prove(way, true, [](Object*) {}, [](void*, size_t*) { return 0; }), nullptr);
-  }
-}
-
-TEST(Proof, OtherVersionsAreNotKnown) {
-  EXPECT_NE(layout_of("Open MPI v4.1.4, package"), nullptr);
-  EXPECT_NE(layout_of("Open MPI v5.0.11, package"), nullptr);
-  for (const char* version : {"Open MPI v6.0.0, package", "Open MPI v4.0.3", "Open MPI v5.1.0",
-                              "Open MPI v50.1", "MPICH Version: 5.0.2", ""})
-    EXPECT_EQ(layout_of(version), nullptr) << version;
 }
 
 }  // namespace

@@ -4,8 +4,9 @@
 // fragment. It is part of the type's record (types/record.hpp), and is found here by the handle
 // alone: the library asks for fragments where no function of MPI may be called.
 //
-// Lifetime. Whoever asks has data under way in this type, so the library has not destroyed it: it
-// tells lacuna by the type's attribute when it does, and only then is the entry removed.
+// Lifetime. A type is looked up for a message that is under way in it, so the library has not
+// destroyed it: it tells lacuna by the type's attribute when it does, and only then is the entry
+// removed.
 #ifndef LACUNA_INTERPOSE_INSIDE_MOVED_TYPE_HPP_
 #define LACUNA_INTERPOSE_INSIDE_MOVED_TYPE_HPP_
 

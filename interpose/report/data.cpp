@@ -85,6 +85,46 @@ void bound(Report* report) {
 
 }  // namespace
 
+const char* outcome_name(size_t outcome) {
+  if (outcome == kNothing) return "no data, or not examined";
+  switch (static_cast<Outcome>(outcome)) {
+    case Outcome::kHandled:
+      return "handled";
+    case Outcome::kPredefined:
+      return "predefined";
+    case Outcome::kUndecoded:
+      return "not decodable";
+    case Outcome::kEmpty:
+      return "without data";
+    case Outcome::kContiguous:
+      return "contiguous";
+    case Outcome::kLongRuns:
+      return "the library is as fast";
+    case Outcome::kNoMemory:
+      return "no memory for packed data";
+    case Outcome::kHiddenCompletion:
+      return "completion hidden";
+    case Outcome::kTooLarge:
+      return "too large for int counts";
+    case Outcome::kOnDevice:
+      return "on an accelerator";
+    case Outcome::kMixed:
+      return "several basic types";
+    case Outcome::kOneRun:
+      return "one contiguous element";
+    case Outcome::kNew:
+      return "new type, small message";
+    case Outcome::kMayOverrun:
+      return "too many message lengths";
+    case Outcome::kByDevice:
+    case Outcome::kDirect:
+      return "through shared memory";
+    case Outcome::kCutByExtent:
+      return "messages follow the extent";
+  }
+  return "";
+}
+
 const FunctionFacts& facts_of(std::string_view function) {
   const auto found = std::ranges::find(kFunctionFacts, function, &FunctionFacts::name);
   return found != std::end(kFunctionFacts) ? *found : kUnknown;

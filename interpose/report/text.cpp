@@ -182,46 +182,6 @@ std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
 
 }  // namespace
 
-const char* outcome_name(size_t outcome) {
-  if (outcome == kNothing) return "no data, or not examined";
-  switch (static_cast<Outcome>(outcome)) {
-    case Outcome::kHandled:
-      return "handled";
-    case Outcome::kPredefined:
-      return "predefined";
-    case Outcome::kUndecoded:
-      return "not decodable";
-    case Outcome::kEmpty:
-      return "without data";
-    case Outcome::kContiguous:
-      return "contiguous";
-    case Outcome::kLongRuns:
-      return "the library is as fast";
-    case Outcome::kNoMemory:
-      return "no memory for packed data";
-    case Outcome::kHiddenCompletion:
-      return "completion hidden";
-    case Outcome::kTooLarge:
-      return "too large for int counts";
-    case Outcome::kOnDevice:
-      return "on an accelerator";
-    case Outcome::kMixed:
-      return "several basic types";
-    case Outcome::kOneRun:
-      return "one contiguous element";
-    case Outcome::kNew:
-      return "new type, small message";
-    case Outcome::kMayOverrun:
-      return "too many message lengths";
-    case Outcome::kByDevice:
-    case Outcome::kDirect:
-      return "through shared memory";
-    case Outcome::kCutByExtent:
-      return "messages follow the extent";
-  }
-  return "";
-}
-
 std::vector<std::string> advice(const Report& report, const ReportRow& row) {
   std::vector<std::string> words;
   const ReportType& type = report.types[row.type];

@@ -221,10 +221,7 @@ void time_calls(bool on) noexcept {
   constexpr uint32_t kTimes = kCosted | kReported;
   on ? g_gate.watched.fetch_or(kTimes) : g_gate.watched.fetch_and(~kTimes);
   change_timing(on ? 1 : -1);
-  if (on)
-    g_allowed |= kCostsSwitch;
-  else
-    g_allowed &= ~kCostsSwitch;
+  g_allowed = on ? g_allowed | kCostsSwitch : g_allowed & ~kCostsSwitch;
 }
 
 // Calls that other threads have begun before are finished by lacuna. MPI allows them no new calls

@@ -3,10 +3,6 @@
 // Learning a type: ask the library whether it is committed, look for the attribute, else decode,
 // plan and attach.
 //
-// New types. Decoding and planning cost 2700 to 4000 instructions (MPICH, callgrind: vector,
-// struct, subarray), and a program that makes a type for each small message would pay them each
-// time. So MPI_Type_commit only registers a type, and its first uses with little data are declined.
-//
 // Locks: `g_learning` is tried (a call that does not get it is declined), or waited for outside of
 // callbacks (library/locks.hpp). The delete callback takes only `g_records`, a leaf.
 #include "interpose/types/record.hpp"
@@ -309,43 +305,6 @@ const TypeRecord* watched_type(MPI_Datatype datatype) noexcept {
     std::unique_lock until_learned(g_learning, std::defer_lock);
     if (!lock_outside_callbacks(&until_learned)) return nullptr;
   }
-}
-
-// Types that lacuna shall move inside the library must be known before the library sees a message:
-// while it moves data, nothing may be asked of it.
-namespace {
-bool is_learned_early(MPI_Datatype datatype) noexcept {
-  MPI_Count size = 0;
-  return runtime().always || (next_functions().MPI_Type_size_x(datatype, &size) == MPI_SUCCESS &&
-                              size >= detail::kLittleData);
-}
-}  // namespace
-
-int around_type_commit(const Next& next, MPI_Datatype* datatype) {
-  const int code = next.MPI_Type_commit(datatype);
-  const Runtime& rt = runtime();
-  if (code != MPI_SUCCESS || !is_open(~0U)) return code;
-  if (datatype == nullptr || *datatype == rt.datatype_null) return code;  // MPICH: after an error
-  if (is_open(kInsideSwitch) && is_learned_early(*datatype)) {
-    type_record(*datatype);
-    return code;
-  }
-  if (g_gate.learns_at_once) return code;
-  if (detail::cached_record(*datatype) != nullptr) return code;  // committed once more
-  const uintptr_t handle = handle_bits(*datatype);
-  detail::NewType& type = detail::g_new_types[detail::cache_slot(handle)];
-  MPI_Count size = 0;
-  if (next.MPI_Type_size_x(*datatype, &size) != MPI_SUCCESS || size < 0 ||
-      size > detail::kLittleData) {
-    // The handle may be that of a small type that was freed while it was new.
-    uintptr_t freed = handle;
-    type.handle.compare_exchange_strong(freed, 0, std::memory_order_relaxed);
-    return code;
-  }
-  type.size_bytes.store(size, std::memory_order_relaxed);
-  type.uses.store(0, std::memory_order_relaxed);
-  type.handle.store(handle, std::memory_order_release);
-  return code;
 }
 
 // MPICH releases its lock for a delete callback, also inside its progress engine, when an incoming
