@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kCount = 40;
 
-// Where each rank has its data: all on a device, all on the host, or by turns.
+// Which ranks have their data on a device: all, the first alone, all but the first.
 enum class Pattern { kDevice, kFirst, kLast };
 constexpr Pattern kPatterns[] = {Pattern::kDevice, Pattern::kFirst, Pattern::kLast};
 On place(Pattern pattern) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages whose data are in a CUDA device's memory on one side or on both. The fake driver's
-// memory crashes whoever touches it by the CPU: lacuna, or the MPI library where lacuna has left it
-// a call.
+// Messages whose data are in a CUDA device's memory on one side or on both. A CPU access to
+// the fake driver's memory is a segmentation fault: in lacuna, or in the MPI library if lacuna has
+// left it a call.
 #include <cstdlib>
 #include <string>
 #include <vector>

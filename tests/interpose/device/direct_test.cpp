@@ -117,6 +117,20 @@ TOPIC(device_direct_order) {
   }
 }
 
+namespace {
+
+// Cancels an operation and waits for it; whether it was cancelled.
+int cancel(MPI_Request* request) {
+  MPI_Cancel(request);
+  MPI_Status status;
+  MPI_Wait(request, &status);
+  int is_cancelled = 0;
+  MPI_Test_cancelled(&status, &is_cancelled);
+  return is_cancelled;
+}
+
+}  // namespace
+
 // A receive that is cancelled gets nothing; one that is too short gets an error and no byte behind
 // its end; what comes after is right.
 TOPIC(device_direct_ends) {
@@ -128,12 +142,7 @@ TOPIC(device_direct_ends) {
     const std::vector<unsigned char> before = in.read();
     MPI_Request request;
     MPI_Irecv(in.base(), 4, column.type, 0, kTag, MPI_COMM_WORLD, &request);
-    MPI_Cancel(&request);
-    MPI_Status status;
-    MPI_Wait(&request, &status);
-    int is_cancelled = 0;
-    MPI_Test_cancelled(&status, &is_cancelled);
-    CHECK(is_cancelled == 1);
+    CHECK(cancel(&request) == 1);
     CHECK(in.read() == before);
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -144,11 +153,7 @@ TOPIC(device_direct_ends) {
       for (int i = 0; i < 2; ++i) MPI_Send(out.base(), 4, column.type, 1, kTag, MPI_COMM_WORLD);
       MPI_Request request;
       MPI_Isend(out.base(), 4, column.type, 1, kTag, MPI_COMM_WORLD, &request);
-      MPI_Cancel(&request);
-      MPI_Status status;
-      MPI_Wait(&request, &status);
-      int is_cancelled = 0;
-      MPI_Test_cancelled(&status, &is_cancelled);
+      const int is_cancelled = cancel(&request);
       MPI_Send(&is_cancelled, 1, MPI_INT, 1, kTag + 1, MPI_COMM_WORLD);
     } else if (g_rank == 1) {
       const Elements sent(On::kHost, column.type, 4, 1);
