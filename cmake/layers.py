@@ -34,6 +34,7 @@ INTERPOSE = (
     "functions",
     "direct/arena",
     "direct/node",
+    "direct/pipeline",
     "report",
     "observe",
     "device",

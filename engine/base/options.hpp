@@ -32,6 +32,7 @@ enum class OptionId : uint8_t {
   kArenaMb,
   kReadPeers,
   kDistance,
+  kPipeline,
   kGpu,
   kInside,
   kAlways,

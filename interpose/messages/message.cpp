@@ -12,6 +12,7 @@
 #include "interpose/direct/messages/receive.hpp"
 #include "interpose/direct/messages/send.hpp"
 #include "interpose/direct/node/peers.hpp"
+#include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/direct/rooms/ranks.hpp"
 #include "interpose/library/communicator.hpp"
 #include "interpose/library/gate.hpp"
@@ -52,16 +53,13 @@ bool prepare(const Decision& decision, bool blocking, bool is_guarded, Staging* 
 
 namespace {
 
-// The peer to which a token may be sent instead of the payload. Null: none.
-const direct::Peer* find_peer(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
-                              MPI_Comm comm, Decision* decision) noexcept {
-  // Only payloads longer than a token: a receive that is too small for the payload must fail, also
-  // if a token would fit.
-  if (!examine(Operation::kDirect, buf, count, datatype, decision) ||
-      decision->bytes <= direct::kTokenBytes) {
-    return nullptr;
-  }
-  return direct::peer_of(comm, dest);
+// Whether a token may be sent instead of the payload, if the receiver takes tokens. Only payloads
+// longer than a token: a receive that is too small for the payload must fail, also if a token would
+// fit.
+bool examine_for_token(const void* buf, MPI_Count count, MPI_Datatype datatype,
+                       Decision* decision) noexcept {
+  return examine(Operation::kDirect, buf, count, datatype, decision) &&
+         decision->bytes > direct::kTokenBytes;
 }
 
 // Before the token is written: if a device fails, nothing may have been sent. False: the message
@@ -94,16 +92,51 @@ bool promise(const PlanPtr& plan, const void* buf, MPI_Count count, int64_t byte
   return true;
 }
 
-bool make_direct(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
-                 Outgoing* outgoing) noexcept {
-  Decision decision;
-  const direct::Peer* peer = find_peer(buf, count, datatype, dest, comm, &decision);
-  if (peer == nullptr || !direct::is_tag_of_send(outgoing->tag) ||
-      !promise(decision.record->plan, buf, count, decision.bytes, account_of(decision), *peer,
-               outgoing)) {
+// Smaller messages take no less time in pieces.
+constexpr int64_t kLeastPipelined = int64_t{64} << 10;
+
+// A message to another node, in pieces.
+bool promise_pieces(const Decision& decision, const void* buf, MPI_Count count, int dest,
+                    MPI_Comm comm, bool blocking, Outgoing* outgoing) noexcept {
+  const int64_t least = runtime().always ? 0 : kLeastPipelined;
+  if (!direct::has_pipeline() || !outgoing->may_be_pipelined || decision.bytes < least ||
+      decision.is_on_device()) {
     return false;
   }
-  log_type(*decision.record, Outcome::kDirect, decision.bytes);
+  const int to = direct::rank_in_world(comm, dest);
+  if (to < 0) return false;
+  Staging token = borrow_staging(direct::kTokenBytes, blocking);
+  const Plan& plan = *decision.record->plan;
+  if (!token || !outgoing->pieces.prepare(to, decision.bytes, plan, count,
+                                          reinterpret_cast<direct::Token*>(token.data()))) {
+    return false;
+  }
+  outgoing->data = token.data();
+  outgoing->staging = std::move(token);
+  outgoing->wire = {runtime().packed, direct::kTokenBytes};
+  outgoing->plan = &plan;
+  outgoing->buf = buf;
+  outgoing->count = count;
+  outgoing->account = account_of(decision);
+  return true;
+}
+
+bool promise_any(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
+                 bool blocking, Outgoing* outgoing) noexcept {
+  Decision decision;
+  if (!examine_for_token(buf, count, datatype, &decision) ||
+      !direct::is_tag_of_send(outgoing->tag)) {
+    return false;
+  }
+  const direct::Peer* peer =
+      direct::pipeline().within_nodes ? nullptr : direct::peer_of(comm, dest);
+  const bool is_made = peer != nullptr
+                           ? promise(decision.record->plan, buf, count, decision.bytes,
+                                     account_of(decision), *peer, outgoing)
+                           : promise_pieces(decision, buf, count, dest, comm, blocking, outgoing);
+  if (!is_made) return false;
+  log_type(*decision.record, peer != nullptr ? Outcome::kDirect : Outcome::kPipelined,
+           decision.bytes);
   return true;
 }
 
@@ -133,13 +166,17 @@ bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Comm 
 }  // namespace
 
 void Outgoing::fill(bool is_out) noexcept {
-  if (region == nullptr || plan == nullptr) return;
+  if (plan == nullptr) return;
   const Stopwatch watch(account, Way::kPack);
-  direct::publish(region, *plan, buf, count, is_out);
+  if (pieces)
+    pieces.send(*plan, buf, count, is_out);
+  else
+    direct::publish(region, *plan, buf, count, is_out);
 }
 
 void Outgoing::give_up() noexcept {
   if (region != nullptr) direct::release(region);
+  if (pieces) pieces.give_up();
 }
 
 namespace {
@@ -178,8 +215,10 @@ bool prepare_send(const Decision& decision, bool blocking, SendMode mode, Stagin
 bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
                    bool blocking, Outgoing* outgoing) noexcept {
   if (dest == MPI_PROC_NULL || !is_open(kP2pSwitch)) return false;
-  if (may_send_tokens(outgoing->mode) && make_direct(buf, count, datatype, dest, comm, outgoing))
+  if (may_send_tokens(outgoing->mode) &&
+      promise_any(buf, count, datatype, dest, comm, blocking, outgoing)) {
     return true;
+  }
   Decision decision;
   if (!examine_send(buf, count, datatype, dest, comm, &decision) ||
       !prepare_send(decision, blocking, outgoing->mode, &outgoing->staging, &outgoing->wire)) {
@@ -199,7 +238,8 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
   if (source->dest == MPI_PROC_NULL) return false;
   Decision direct;
   if (may_send_tokens(source->mode)) {
-    source->peer = find_peer(buf, count, datatype, source->dest, source->comm, &direct);
+    if (examine_for_token(buf, count, datatype, &direct))
+      source->peer = direct::peer_of(source->comm, source->dest);
     if (source->peer != nullptr) source->serial = direct::serial_of(source->comm);
   }
   Decision packed;

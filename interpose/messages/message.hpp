@@ -10,6 +10,7 @@
 #include "interpose/direct/messages/probe.hpp"
 #include "interpose/direct/messages/send.hpp"
 #include "interpose/direct/node/peers.hpp"
+#include "interpose/direct/pipeline/pieces.hpp"
 #include "interpose/functions/bodies.hpp"
 #include "interpose/library/error_handlers.hpp"
 #include "interpose/memory/staging.hpp"
@@ -27,6 +28,7 @@ struct Outgoing {
   Wire wire;
   Staging staging;
   direct::Region* region = nullptr;
+  direct::Pieces pieces;       // of a pipelined message, whose token is in `staging`
   const Plan* plan = nullptr;  // of the call's type, for fill(); null: a device has packed it all
   PlanPtr kept;                // keeps `plan` alive, if there are threads
   const void* buf = nullptr;
@@ -36,10 +38,11 @@ struct Outgoing {
   // If it is invalid, no token is sent: the library reports the error, and may return MPI_SUCCESS
   // after the program's handler has seen it.
   int tag = 0;
+  bool may_be_pipelined = false;  // fill() or give_up() will be called once
 
   // Packs the payload of a token; does nothing for packed data. Call before a send that may wait
   // for the peer, else after it, so that the receiver unpacks meanwhile. `is_out`: the token has
-  // been sent.
+  // been sent, and the call may wait.
   void fill(bool is_out = false) noexcept;
   // Frees the region: its token has not been sent.
   void give_up() noexcept;

@@ -35,6 +35,7 @@ Answer start_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
   Outgoing outgoing;
   outgoing.mode = mode;
   outgoing.tag = tag;
+  outgoing.may_be_pipelined = true;
   if (!make_outgoing(buf, count, datatype, dest, comm, false, &outgoing)) {
     drop_pending(entry);
     return without_packed_data(comm);

@@ -53,6 +53,8 @@ std::string_view sentence_of(Outcome outcome) {
       return "handled: packed and unpacked by the device that has the data";
     case Outcome::kDirect:
       return "handled: through shared memory";
+    case Outcome::kPipelined:
+      return "handled: pipelined to another node";
     case Outcome::kCutByExtent:
       return "declined where MPI_Allgatherv receives it: this library cuts its messages at "
              "multiples "
@@ -109,7 +111,8 @@ void log_once(std::string_view sentence) {
 
 void report_type_as(const ObservedType& record, Outcome outcome, int64_t bytes) noexcept try {
   if (is_watched(kCosted) && outcome == Outcome::kPredefined) name_predefined(record);
-  const bool is_handled = outcome == Outcome::kDirect || outcome == Outcome::kByDevice;
+  const bool is_handled = outcome == Outcome::kDirect || outcome == Outcome::kPipelined ||
+                          outcome == Outcome::kByDevice;
   const Outcome counted = is_handled ? Outcome::kHandled : outcome;
   report_outcome(record.reported_as, counted, bytes);
 } catch (...) {
@@ -126,8 +129,9 @@ void log_type_once(const ObservedType& record, Outcome outcome, int64_t bytes) n
   std::string sentence = record.text;
   sentence.append(": ").append(sentence_of(outcome));
   const int64_t count = record.size_bytes > 0 ? bytes / record.size_bytes : 0;
-  if ((outcome == Outcome::kHandled || outcome == Outcome::kDirect) && record.plan != nullptr &&
-      count > 0)
+  if ((outcome == Outcome::kHandled || outcome == Outcome::kDirect ||
+       outcome == Outcome::kPipelined) &&
+      record.plan != nullptr && count > 0)
     sentence.append("; ")
         .append(std::to_string(bytes))
         .append(" bytes: ")

@@ -23,6 +23,7 @@ enum class Outcome : uint8_t {
   kOneRun,
   kNew,
   kDirect,
+  kPipelined,
   kByDevice,  // handled, by the device that has the data
   kCutByExtent,
   kMayOverrun,  // the last one

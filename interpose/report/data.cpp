@@ -119,6 +119,8 @@ const char* outcome_name(size_t outcome) {
     case Outcome::kByDevice:
     case Outcome::kDirect:
       return "through shared memory";
+    case Outcome::kPipelined:
+      return "pipelined between nodes";
     case Outcome::kCutByExtent:
       return "messages follow the extent";
   }

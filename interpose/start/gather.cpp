@@ -2,8 +2,7 @@
 //
 // Gathering: along a binomial tree, so that no rank receives more than log2(ranks) messages of at
 // most kMostTypes types each. It uses a communicator of its own, which is made in MPI_Finalize.
-// Making it is collective, and would hang if some rank runs without lacuna: so MPI_Comm_idup is
-// used, and the attempt is given up after LACUNA_REPORT_WAIT.
+// The attempt is given up after LACUNA_REPORT_WAIT.
 //
 // A program that ends without MPI_Finalize (exit, MPI_Abort where that runs destructors) cannot
 // communicate any more: its rank 0 reports what it has counted itself.
@@ -14,21 +13,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <thread>
 
 #include "base/options.hpp"
-#include "interpose/direct/node/waits.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/observe/log.hpp"
 #include "interpose/report/costs.hpp"
 #include "interpose/report/data.hpp"
 #include "interpose/report/library_times.hpp"
-#include "interpose/start/discover.hpp"
+#include "interpose/start/job_communicator.hpp"
 #include "interpose/types/compiled.hpp"
 
 namespace lacuna {
@@ -108,27 +104,6 @@ void show(const Report& report) {
   }
 }
 
-// Makes a communicator of all ranks, if all take part. Not if ranks may have failed (ULFM): that
-// would be an error on the program's communicator.
-bool make_communicator(MPI_Comm* comm) {
-  if (runtime().outlives_failures) return false;
-  using Clock = std::chrono::steady_clock;
-  const Next& next = next_functions();
-  MPI_Request request = runtime().request_null;
-  if (next.MPI_Comm_idup(runtime().comm_world, comm, &request) != MPI_SUCCESS) return false;
-  const direct::ListedWait note("MPI_Finalize: until all ranks have called it (LACUNA_REPORT)");
-  const auto limit = Clock::now() + std::chrono::seconds(option_integer(OptionId::kReportWait));
-  for (int done = 0;;) {
-    if (next.MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
-    if (done != 0) {
-      set_own_handler(*comm);
-      return true;
-    }
-    if (Clock::now() > limit) return false;
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-  }
-}
-
 // Receives and merges the report of a rank. Whether that rank times calls.
 bool receive_from(int rank, MPI_Comm comm, Report* report) {
   const Next& next = next_functions();
@@ -187,7 +162,10 @@ void give_report() noexcept try {
   g_process = 0;
   Report report = mine();
   MPI_Comm comm;
-  if (runtime().size > 1 && make_communicator(&comm)) {
+  if (runtime().size > 1 &&
+      make_job_communicator(option_integer(OptionId::kReportWait),
+                            "MPI_Finalize: until all ranks have called it (LACUNA_REPORT)",
+                            &comm)) {
     gather(comm, &report);
     next_functions().MPI_Comm_free(&comm);
   }

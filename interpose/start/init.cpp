@@ -17,6 +17,7 @@
 #include "interpose/direct/agreement/launched.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/node/waits.hpp"
+#include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/direct/rooms/ranks.hpp"
 #include "interpose/functions/bodies.hpp"
 #include "interpose/inside/inside.hpp"
@@ -32,6 +33,7 @@
 #include "interpose/requests/table.hpp"
 #include "interpose/start/discover.hpp"
 #include "interpose/start/gather.hpp"
+#include "interpose/start/pipelining.hpp"
 #include "interpose/types/guard.hpp"
 #include "interpose/types/record.hpp"
 #include "machine/profile.hpp"
@@ -91,6 +93,9 @@ void complain(const Table& table) {
     log_line("LACUNA_DISTANCE=" + distance +
              " is not understood: it must be close, far or alternate; it is measured");
   }
+  if (pipelining_wanted() && !option_flag(OptionId::kDirect))
+    log_line(
+        "LACUNA_PIPELINE has no effect without LACUNA_DIRECT; remedy: set LACUNA_DIRECT=1, too");
   if (option_flag(OptionId::kCosts) && !report_wanted())
     log_line("LACUNA_COSTS has no effect without LACUNA_REPORT; remedy: set LACUNA_REPORT=1, too");
   for (const std::string* sentence :
@@ -107,13 +112,13 @@ class Vote {
   Vote(const Vote&) = delete;
   Vote& operator=(const Vote&) = delete;
   ~Vote() {
-    if (is_due_) direct::agree(false);
+    if (is_due_) direct::agree(false, false);
   }
 
   bool is_due() const noexcept { return is_due_; }
   direct::Agreement cast(bool willing) noexcept {
     is_due_ = false;
-    return direct::agree(willing);
+    return direct::agree(willing, pipelining_wanted());
   }
 
  private:
@@ -133,6 +138,13 @@ std::string_view why_not(direct::Agreement found) noexcept {
   }
 }
 
+// One sentence for the job, if pipelining is wanted and there is none.
+void start_pipelining(bool receives_tokens) {
+  const std::string_view why_none = agree_on_pipelining(receives_tokens);
+  if (!why_none.empty() && log_wanted() && g_runtime.rank == 0)
+    log_line("pipelined messages off: " + std::string(why_none));
+}
+
 // The direct path needs all receives and completions of every rank to go through the wrappers.
 // LACUNA_VERIFY compares packed data, so it turns the path off.
 void start_direct(Vote* vote) {
@@ -141,6 +153,9 @@ void start_direct(Vote* vote) {
   const direct::Agreement found = vote->cast(willing);
   if (found == direct::Agreement::kReached) {
     g_always_open = kDirectSwitch;
+  }
+  if (pipelining_wanted()) start_pipelining(found == direct::Agreement::kReached);
+  if (found == direct::Agreement::kReached) {
     if (!direct::may_settle()) direct::need_statuses();
   } else if (log_wanted()) {
     std::string sentence = "shared-memory path off: ";
@@ -171,6 +186,7 @@ void say_on() {
     sentence += " (LACUNA_DIRECT=0)";
   else if (g_runtime.spawned)
     sentence += ": this job was spawned";
+  if (direct::has_pipeline()) sentence += "; messages between nodes pipelined";
   if ((g_allowed & kInsideSwitch) != 0) sentence += "; inside the library, too";
   log_line(sentence);
 }
@@ -228,11 +244,15 @@ void time_calls(bool on) noexcept {
 // from here on.
 void stop() noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
-  if (g_started) leave_freed_requests();  // while received tokens are still recognised
+  if (g_started) {  // while received tokens are still recognised
+    direct::await_last_tokens(finish_freed_requests);
+    leave_freed_requests();
+  }
   open_gate(0);
   time_calls(true);
   if (g_started) {
     stop_watching();
+    direct::stop_pipeline();
     direct::stop_ranks();
     direct::stop_peers();
     device::unpin_arenas();

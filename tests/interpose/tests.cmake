@@ -87,6 +87,24 @@ lacuna_interpose_test(direct.log_of_receives DEPTH VARIATION ENV LACUNA_DIRECT=1
 lacuna_interpose_test(soak PROGRAM interpose_soak_FAMILY DEPTH VARIATION TIMEOUT 1800
   ENV LACUNA_DIRECT=1 LACUNA_ARENA_MB=1 LACUNA_TEST_MESSAGES=${LACUNA_MESSAGES} TOPICS soak_direct)
 
+# Pipelined messages, by TCP, as between nodes; threads have none. (Over TCP, many topics of errors end Intel MPI by
+# itself.)
+set(pipeline LACUNA_DIRECT=1 LACUNA_PIPELINE=all UCX_TLS=tcp,self OMPI_MCA_pml=ob1
+  OMPI_MCA_btl=tcp,self)
+lacuna_interpose_test(pipeline DEPTH VARIATION ENV ${pipeline}
+  TOPICS @pipeline @matched @direct @watched @p2p @nonblocking @modes @persistent @exchange @lifetime @errors @large
+    direct_persistent direct_persistent_order direct_truncation_asked direct_truncation_by_library
+    direct_testall_of_three @freed direct_probe_truncation direct_truncation_of_several direct_sendrecv_truncated)
+lacuna_interpose_test(pipeline RANKS 4 ENV ${pipeline} TOPICS @pipeline direct_many_held @collectives)
+lacuna_interpose_test(pipeline.policy ENV ${pipeline} LACUNA_ALWAYS=0 TOPICS @pipeline)
+lacuna_interpose_test(pipeline.pool DEPTH VARIATION ENV ${pipeline} LACUNA_POOL_MB=1 TOPICS pipeline_lengths pipeline_order)
+lacuna_interpose_test(pipeline.random PROGRAM interpose_random_FAMILY RANKS 4 DEPTH VARIATION
+  ENV ${pipeline} LACUNA_TEST_SEEDS=${LACUNA_PROGRAMS} LACUNA_TEST_FIRST=80000 TOPICS random_programs)
+lacuna_interpose_test(pipeline.faults PROGRAM interpose_faults_FAMILY DEPTH VARIATION ENV ${pipeline}
+  TOPICS faults_memory faults_memory_of_records faults_probes)
+lacuna_interpose_test(pipeline.threads DEPTH VARIATION ENV ${pipeline} WITH --threads
+  TOPICS threads_multiple nonblocking_every_completion)
+
 # Collectives through shared memory.
 lacuna_interpose_test(rooms ENV LACUNA_DIRECT=1 TOPICS @rooms @collectives)
 lacuna_interpose_test(rooms RANKS 4 DEPTH VARIATION ENV LACUNA_DIRECT=1 TOPICS @rooms @collectives)

@@ -143,9 +143,19 @@ bool agree_with(Meeting* others, const Card& card, int ranks, Node* node) {
   return (common & kTakesPart) != 0;
 }
 
+// A rank that is alone on its node needs what is for its tokens to other nodes.
+bool start_alone(const Card& card) noexcept {
+  Node node;
+  const bool ok =
+      card.willing != 0 && open_all({&card, 1}, 0, &node) && start_peers(node) && start_ranks();
+  close_arena();
+  if (!ok) close_all(node);
+  return ok;
+}
+
 }  // namespace
 
-Agreement agree(bool willing) noexcept try {
+Agreement agree(bool willing, bool alone_too) noexcept try {
   const Next& next = next_functions();
   // Static: 8 KiB are too much for the stack, and an allocation could fail while the others wait.
   static constinit char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
@@ -154,7 +164,10 @@ Agreement agree(bool willing) noexcept try {
   next.MPI_Get_library_version(version, &length);
   next.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const int ranks = ranks_on_node(flavour_of(version));
-  if (ranks == 1) return Agreement::kAlone;
+  if (ranks == 1) {
+    return alone_too && start_alone(own_card(willing, rank, 1)) ? Agreement::kReached
+                                                                : Agreement::kAlone;
+  }
   if (ranks == 0 || job_id() == 0) return Agreement::kUnknownJob;
   const auto limit = std::chrono::seconds(option_integer(OptionId::kDirectWait));
   Meeting others({job_id(), rank, ranks, limit, [](const char* sentence) { log_line(sentence); }});

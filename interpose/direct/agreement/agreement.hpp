@@ -18,7 +18,7 @@ enum class Agreement : uint8_t {
 // Waits for the other ranks of this node, without calling the MPI library (meeting.hpp). So ranks
 // of other nodes and ranks without lacuna need not take part. All ranks of the node get the same
 // answer.
-Agreement agree(bool willing) noexcept;
+Agreement agree(bool willing, bool alone_too) noexcept;
 
 }  // namespace lacuna::direct
 

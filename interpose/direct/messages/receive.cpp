@@ -12,6 +12,8 @@
 #include "interpose/direct/arena/prefetch.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/node/readable.hpp"
+#include "interpose/direct/pipeline/pieces.hpp"
+#include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/direct/rooms/waiter.hpp"
 #include "interpose/library/device.hpp"
 #include "interpose/library/from_bottom.hpp"
@@ -185,7 +187,9 @@ Region* region_of(const Token& token) noexcept {
 
 // Checks all fields: it may be an old copy of a token that was overwritten in part.
 bool is_token(const Token& token) noexcept {
-  if (token.secret != secret() || token.id >> kReceiverShift != own_index()) return false;
+  if (token.secret != secret()) return false;
+  if (is_pipelined(token)) return is_expected(token);
+  if (token.id >> kReceiverShift != own_index()) return false;
   const Peer* peer = peer_at(token.sender);
   constexpr auto kHead = static_cast<int64_t>(sizeof(Region));
   return peer != nullptr && token.offset >= kFrontBytes && token.offset % kLine == 0 &&
@@ -204,6 +208,7 @@ bool is_outstanding(const Region& region, const Token& token) noexcept {
 
 bool is_outstanding(const Token& token) noexcept {
   if (!is_token(token)) return false;
+  if (is_pipelined(token)) return true;
   const Region* const region = region_of(token);
   return region != nullptr && is_outstanding(*region, token);
 }
@@ -296,16 +301,11 @@ void set_bytes(MPI_Status* status, int64_t bytes) noexcept {
   next_functions().MPI_Status_set_elements_x(status, runtime().byte, bytes);
 }
 
-namespace {
-
-// Sets the status for a payload of `bytes`.
 void set_landed(int64_t bytes, Incoming& incoming, MPI_Status* status) noexcept {
   incoming.payload_bytes =
       counts_all_of_truncated(runtime().flavour) ? bytes : std::min(bytes, incoming.bytes);
   if (status != nullptr) set_bytes(status, incoming.payload_bytes);
 }
-
-}  // namespace
 
 void deliver_truncated(Incoming& incoming, MPI_Status* status) noexcept {
   const std::byte* data = incoming.whole.data();
@@ -322,6 +322,12 @@ void deliver_truncated(Incoming& incoming, MPI_Status* status) noexcept {
 }
 
 bool move_payload(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept {
+  if (is_pipelined(token)) {
+    if (!is_expected(token)) return false;
+    set_landed(token.bytes, incoming, status);
+    *code = receive_pieces(token, incoming);
+    return true;
+  }
   const Peer& peer = *peer_at(token.sender);
   Region* const region = region_of(token);
   if (region == nullptr) {  // the system refuses access: the payload is lost, and not the token

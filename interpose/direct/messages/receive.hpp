@@ -65,6 +65,12 @@ bool move_payload_alone(Incoming& incoming) noexcept;
 // token is not outstanding but data, and nothing has been done.
 bool move_payload(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept;
 
+// The same for the expected token of a pipelined message. Returns the code.
+int receive_pieces(const Token& token, const Incoming& incoming) noexcept;
+
+// Sets the status for a payload of `bytes`.
+void set_landed(int64_t bytes, Incoming& incoming, MPI_Status* status) noexcept;
+
 // For a held message that is no token, and longer than the receive: delivers as much as fits.
 void deliver_truncated(Incoming& incoming, MPI_Status* status) noexcept;
 

@@ -57,6 +57,8 @@ void let_library_work() noexcept {
 
 const Secret& secret() noexcept { return g_secret; }
 
+void change_secret(const Secret& secret) noexcept { g_secret = secret; }
+
 uint32_t own_index() noexcept { return g_index; }
 
 std::span<const Peer> peers() noexcept { return *g_peers; }

@@ -51,6 +51,11 @@ bool settle_tokens() noexcept;
 // Whether settle_tokens() can ever be true. If not, receives always look for tokens.
 bool may_settle() noexcept;
 
+// From now on receives always look for tokens, as ranks of other nodes send some, which are not
+// counted, and all tokens have this secret instead of the node's (direct/pipeline/).
+void stop_counting_tokens() noexcept;
+void change_secret(const Secret& secret) noexcept;
+
 const Secret& secret() noexcept;
 std::span<const Peer> peers() noexcept;
 uint32_t own_index() noexcept;  // in peers()

@@ -21,7 +21,14 @@ void order_counts_and_words() noexcept {
 #endif
 }
 
+constinit bool g_are_counted = true;  // all tokens
+
 }  // namespace
+
+void stop_counting_tokens() noexcept {
+  g_are_counted = false;
+  g_settled_word = ~uint64_t{0};  // no count is that
+}
 
 uint64_t announce_token(const Peer& peer) noexcept {
   const auto index = static_cast<uint64_t>(&peer - peers().data());
@@ -45,7 +52,7 @@ bool all_tokens_arrived(const Peer& peer) noexcept {
 }
 
 bool may_settle() noexcept {
-  return shows_token_page() && peers().size() <= kMostCountedPeers && can_check_readable();
+  return g_are_counted && shows_token_page() && peers().size() <= kMostCountedPeers && can_check_readable();
 }
 
 // The word is read first. Each sender counts before it writes, so every count that precedes a write

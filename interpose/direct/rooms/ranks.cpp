@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "interpose/direct/node/peers.hpp"
+#include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/direct/rooms/repeat_decline.hpp"
 #include "interpose/direct/rooms/room.hpp"
 #include "interpose/library/locks.hpp"
@@ -326,6 +327,7 @@ bool may_send_token(MPI_Comm comm, int rank) noexcept {
   const Ranks* ranks = ranks_of(comm, false);
   if (ranks == nullptr) return true;
   const Peer* peer = find_peer(*ranks, rank);
+  if (has_pipeline()) return true;
   return peer != nullptr && (peers().size() > kMostCountedPeers || !all_tokens_arrived(*peer));
 }
 

@@ -18,6 +18,7 @@ namespace test {
 
 int g_rank = 0;
 bool g_direct = false;
+bool g_pipelined = false;
 int g_size = 0;
 
 namespace {
@@ -327,6 +328,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
   const char* direct = std::getenv("LACUNA_DIRECT");
   g_direct = direct != nullptr && direct[0] == '1';
+  const char* pipeline = std::getenv("LACUNA_PIPELINE");
+  g_pipelined = pipeline != nullptr && std::strcmp(pipeline, "all") == 0;
   MPI_Comm_size(MPI_COMM_WORLD, &g_size);
   bool good = !threads || provided == MPI_THREAD_MULTIPLE;
   good =

@@ -17,7 +17,8 @@
 namespace test {
 
 extern int g_rank;
-extern bool g_direct;  // LACUNA_DIRECT=1
+extern bool g_direct;     // LACUNA_DIRECT=1
+extern bool g_pipelined;  // LACUNA_PIPELINE=all
 extern int g_size;
 
 void check(bool ok, const char* what, const char* file, int line);

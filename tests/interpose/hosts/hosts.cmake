@@ -1,9 +1,9 @@
 # Tests on two hosts over TCP: one in `make test`, all of `make test-hosts`. Skipped, with the reason, where network
 # namespaces are not allowed.
-# lacuna_hosts_test(NAME MPI FAMILY RANKS [CONFIGURATIONS hosts] [INSIDE] ARGS topic|@GROUP ...)
-#   INSIDE: the library sends all, and lacuna moves its fragments
+# lacuna_hosts_test(NAME MPI FAMILY RANKS [CONFIGURATIONS hosts] [INSIDE|PIPELINE] ARGS topic|@GROUP ...)
+#   INSIDE: the library sends all, and lacuna moves its fragments; PIPELINE: messages between the hosts go in pieces
 function(lacuna_hosts_test name mpi family ranks)
-  cmake_parse_arguments(arg "INSIDE" "" "CONFIGURATIONS;ARGS" ${ARGN})
+  cmake_parse_arguments(arg "INSIDE;PIPELINE" "" "CONFIGURATIONS;ARGS" ${ARGN})
   set(launcher ${LACUNA_MPI_ROOT}/${mpi}/bin/mpiexec)
   if(mpi MATCHES "^debian-(.*)$")
     set(launcher /usr/bin/mpiexec.${CMAKE_MATCH_1})
@@ -28,6 +28,10 @@ function(lacuna_hosts_test name mpi family ranks)
     set(inside LACUNA_INSIDE=1 LACUNA_DISABLE_PACK=1 LACUNA_DISABLE_P2P=1 LACUNA_DISABLE_COLLECTIVES=1)
     list(PREPEND topics --perhaps)
   endif()
+  if(arg_PIPELINE)
+    set(test hosts.pipeline.${name}.${mpi}.${ranks})
+    set(inside LACUNA_DIRECT=1 LACUNA_PIPELINE=1)
+  endif()
   add_test(NAME ${test} CONFIGURATIONS ${arg_CONFIGURATIONS}
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/hosts/two_hosts.sh ${CMAKE_CURRENT_SOURCE_DIR}/hosts/on_hosts.sh ${launcher}
       ${LACUNA_PRELOAD_FOLDER}/liblacuna-${abi}.so ${ranks} $<TARGET_FILE:${name}_${family}> ${topics})
@@ -49,6 +53,9 @@ foreach(pair mpich:mpich openmpi:ompi debian-mpich:mpich debian-openmpi:debian_o
     nonblocking_every_completion persistent_same_messages collectives_same_bytes)
   lacuna_hosts_test(interpose_test ${mpi} ${family} 4 CONFIGURATIONS hosts
     ARGS @collectives @nonblocking_collectives neighborhoods_in_grids @persistent_collectives)
+  lacuna_hosts_test(interpose_test ${mpi} ${family} 2 PIPELINE ARGS @pipeline)
+  lacuna_hosts_test(interpose_test ${mpi} ${family} 4 CONFIGURATIONS hosts PIPELINE
+    ARGS pipeline_on_communicators direct_many_held)
   lacuna_hosts_test(interpose_random ${mpi} ${family} 4 CONFIGURATIONS hosts ARGS random_programs)
   lacuna_hosts_test(interpose_faults ${mpi} ${family} 2 CONFIGURATIONS hosts ARGS faults_memory faults_library_refuses)
 endforeach()

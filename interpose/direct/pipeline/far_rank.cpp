@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/direct/pipeline/far_rank.hpp"
+
+#include <unordered_map>
+
+#include "interpose/direct/pipeline/pipeline.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+
+namespace lacuna::direct {
+namespace {
+
+// Never destroyed: MPI_Finalize may come after the destructors of static objects.
+std::unordered_map<int, FarRank>& far_ranks() {
+  static auto* const all = new std::unordered_map<int, FarRank>;
+  return *all;
+}
+
+}  // namespace
+
+void ReceivedNumbers::add(uint64_t number) {
+  if (number != all_to_ + 1) {
+    later_.insert(number);
+    return;
+  }
+  all_to_ = number;
+  while (!later_.empty() && *later_.begin() == all_to_ + 1) {
+    later_.erase(later_.begin());
+    ++all_to_;
+  }
+}
+
+FarRank& far_rank(int rank) { return far_ranks()[rank]; }
+
+FarRank* find_far_rank(int rank) noexcept {
+  const auto found = far_ranks().find(rank);
+  return found != far_ranks().end() ? &found->second : nullptr;
+}
+
+// A note has the sum of all messages, so one makes up for those that were left out: while the one
+// before is on its way, and for less than a quarter of the window.
+void note_received(int rank, FarRank* from, int64_t bytes) noexcept {
+  const Next& next = next_functions();
+  from->received_bytes += bytes;
+  if (from->received_bytes - from->note < pipeline().window / 4) return;
+  if (from->has_sent_note) {
+    int done = 0;
+    if (next.MPI_Test(&from->sent_note, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done == 0)
+      return;
+  }
+  from->note = from->received_bytes;
+  from->has_sent_note = next.MPI_Isend(&from->note, sizeof(from->note), runtime().byte, rank,
+                                       kNoteTag, pipeline().comm, &from->sent_note) == MPI_SUCCESS;
+}
+
+void receive_notes() noexcept {
+  const Next& next = next_functions();
+  for (;;) {
+    int flag = 0;
+    MPI_Status status;
+    int64_t note = 0;
+    if (next.MPI_Iprobe(MPI_ANY_SOURCE, kNoteTag, pipeline().comm, &flag, &status) != MPI_SUCCESS ||
+        flag == 0 ||
+        next.MPI_Recv(&note, sizeof(note), runtime().byte, status.MPI_SOURCE, kNoteTag,
+                      pipeline().comm, &status) != MPI_SUCCESS) {
+      return;
+    }
+    if (FarRank* from = find_far_rank(status.MPI_SOURCE)) from->known_bytes = note;
+  }
+}
+
+void send_last_notes() noexcept {
+  for (auto& [rank, far] : far_ranks()) {
+    if (far.has_sent_note) next_functions().MPI_Wait(&far.sent_note, MPI_STATUS_IGNORE);
+    far.has_sent_note = false;
+  }
+}
+
+}  // namespace lacuna::direct

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/direct/pipeline/pipeline.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "interpose/direct/pipeline/far_rank.hpp"
+#include "interpose/direct/pipeline/pieces.hpp"
+#include "interpose/library/communicator.hpp"
+#include "interpose/library/gate.hpp"
+#include "interpose/library/next.hpp"
+#include "interpose/library/runtime.hpp"
+
+namespace lacuna::direct {
+namespace {
+
+constinit Pipeline g_pipeline{};
+
+}  // namespace
+
+void start_pipeline(const Pipeline& agreed) noexcept { g_pipeline = agreed; }
+
+const Pipeline& pipeline() noexcept { return g_pipeline; }
+
+int64_t window_of(int ranks) noexcept {
+  constexpr int64_t kAll = int64_t{256} << 20;
+  constexpr int64_t kMost = int64_t{32} << 20;
+  return std::min(kMost, kAll / std::max(ranks - 1, 1));
+}
+
+void await_last_tokens(void (*finish_receives)()) noexcept {
+  if (!has_pipeline()) return;
+  end_sent_pieces();
+  next_functions().MPI_Barrier(g_pipeline.comm);
+  constexpr auto kOnTheirWay = std::chrono::milliseconds(100);
+  const auto limit = std::chrono::steady_clock::now() + kOnTheirWay;
+  while (any_freed_requests() && std::chrono::steady_clock::now() < limit) finish_receives();
+}
+
+// The communicator is left to MPI_Finalize: MPICH 5 ends the program if it is freed while a message
+// on it has not been received, such as the pieces of a message that the program never receives.
+void stop_pipeline() noexcept {
+  if (!has_pipeline()) return;
+  end_sent_pieces();
+  send_last_notes();
+  next_functions().MPI_Barrier(g_pipeline.comm);
+  receive_notes();
+  next_functions().MPI_Group_free(&g_pipeline.world);
+  g_pipeline = Pipeline();
+}
+
+int rank_in_world(MPI_Comm comm, int rank) noexcept {
+  const Next& next = next_functions();
+  int inter = 0;
+  MPI_Group group;
+  if (rank < 0 || !is_communicator(comm) || !has_plain_ranks(comm) ||
+      next.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
+      (inter != 0 ? next.MPI_Comm_remote_group(comm, &group) : next.MPI_Comm_group(comm, &group)) !=
+          MPI_SUCCESS) {
+    return -1;
+  }
+  int found = MPI_UNDEFINED;
+  int size = 0;
+  const bool ok =
+      next.MPI_Group_size(group, &size) == MPI_SUCCESS && rank < size &&
+      next.MPI_Group_translate_ranks(group, 1, &rank, g_pipeline.world, &found) == MPI_SUCCESS;
+  next.MPI_Group_free(&group);
+  return ok && found != MPI_UNDEFINED && found != runtime().rank ? found : -1;
+}
+
+}  // namespace lacuna::direct
