@@ -391,7 +391,10 @@ TEST_F(Api, EveryStatusHasASentence) {
   for (int status = LACUNA_OK; status <= LACUNA_INTERNAL; ++status) {
     EXPECT_GT(std::strlen(lacuna_status_message(static_cast<lacuna_status>(status))), 3u);
   }
-  EXPECT_STREQ(lacuna_version(), "0.1.0");
+  const std::string of_header = std::to_string(LACUNA_VERSION_MAJOR) + "." +
+                                std::to_string(LACUNA_VERSION_MINOR) + "." +
+                                std::to_string(LACUNA_VERSION_PATCH);
+  EXPECT_EQ(lacuna_version(), of_header);
 }
 
 }  // namespace

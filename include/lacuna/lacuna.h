@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 #define LACUNA_VERSION_MAJOR 0
-#define LACUNA_VERSION_MINOR 1
+#define LACUNA_VERSION_MINOR 2
 #define LACUNA_VERSION_PATCH 0
 
 /* What a call can answer. New codes are only ever appended. */
@@ -58,7 +58,7 @@ LACUNA_API const char* lacuna_status_message(lacuna_status status);
  * NULL; valid until this thread's next failing call. */
 LACUNA_API const char* lacuna_last_error(void);
 
-/* "0.1.0". */
+/* "0.2.0". */
 LACUNA_API const char* lacuna_version(void);
 
 /* ---- types

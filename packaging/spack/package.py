@@ -29,7 +29,7 @@ class Lacuna(CMakePackage):
     license("BSD-3-Clause")
 
     version("main", branch="main")
-    version("0.1.0", tag="v0.1.0")
+    version("0.2.0", tag="v0.2.0")
 
     variant("mpi", default=True, description="Libraries to preload, for all MPI ABIs")
     variant("python", default=True, description="The lacuna command, and the engine from Python")
