@@ -64,7 +64,17 @@ def unreached(path: Path) -> str | None:
     gains_group = status.st_mode & stat.S_ISGID and status.st_gid != os.getgid()
     if gains_user or gains_group:
         return "it runs with the rights of another user (setuid), so the loader ignores LD_PRELOAD"
+    if os.getuid() and _has_capabilities(path):  # root gains nothing by them
+        return "it has file capabilities, so the loader ignores LD_PRELOAD"
     return None
+
+
+def _has_capabilities(path: Path) -> bool:
+    try:
+        os.getxattr(path, "security.capability")
+    except OSError:
+        return False
+    return True
 
 
 def shebang(path: Path) -> list[str] | None:

@@ -120,6 +120,14 @@ def test_what_the_loader_preloads_nothing_into(tmp_path, monkeypatch):
     assert detect.unreached(app) is None  # it is our own
     monkeypatch.setattr(os, "getuid", lambda: app.stat().st_uid + 1)
     assert "setuid" in detect.unreached(app)
+    app.chmod(0o755)
+    names = []
+    monkeypatch.setattr(os, "getxattr", lambda path, name: names.append((path, name)))
+    assert "capabilities" in detect.unreached(app)
+    assert names == [(app, "security.capability")]
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    assert detect.unreached(app) is None  # of root the loader ignores nothing then
+    monkeypatch.undo()
     assert detect.unreached(tmp_path / "none") is None
 
 

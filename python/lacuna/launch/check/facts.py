@@ -181,7 +181,7 @@ def program(words: list[str]) -> Program:
     return Program(
         word,
         path,
-        unreached=detect.unreached(path) or _capabilities(path),
+        unreached=detect.unreached(path),
         family=found[0] if found else None,
         soname=found[1] if found else "",
         library=found[2] if found else None,
@@ -190,15 +190,6 @@ def program(words: list[str]) -> Program:
         is_linked_to_us=any(_OURS.match(soname) for soname, _ in needed),
         tools=tuple(soname for soname, library in needed if library and wraps_mpi(library)),
     )
-
-
-def _capabilities(path: Path) -> str | None:
-    """The loader treats these as setuid."""
-    try:
-        os.getxattr(path, "security.capability")
-    except OSError:
-        return None
-    return "it has file capabilities, so the loader ignores LD_PRELOAD"
 
 
 def preloaded_tools(value: str) -> tuple[list[str], list[str]]:
