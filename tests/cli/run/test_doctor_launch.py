@@ -100,6 +100,8 @@ def test_preload_and_environment():
     bare = changed(FAR, libraries=(str(LIBRARY),), preload="", options=())
     is_like(launch.preload([RANK, OTHER], "mpich"), OK, "in all ranks")
     is_like(launch.preload([RANK, bare], "mpich"), FAULT, "1 of 2", "n2", "does not reach")
+    replaced = changed(bare, options=RANK.options)
+    is_like(launch.preload([RANK, replaced], "mpich"), FAULT, "though other variables do", "script")
     named = changed(bare, preload=RANK.preload)
     is_like(launch.preload([RANK, named], "mpich"), FAULT, "though LD_PRELOAD names it")
     is_like(launch.environment([RANK, OTHER]), OK)
@@ -292,6 +294,32 @@ def test_a_launcher_that_clears_the_environment(lacuna, script):
     for check in ("preload", "environment", "lacuna"):
         assert found[check]["level"] == FAULT
     assert "does not reach" in found["preload"]["found"]
+
+
+# Slurm's --export, by MPICH's launcher: Slurm itself is not here.
+SRUN = """#!/bin/sh
+IFS=,; for one in ${1#--export=ALL,}; do export "$one"; done; unset IFS; shift
+CHANGE
+exec "LAUNCHER" "$@"
+"""
+
+
+@pytest.mark.parametrize("change", ["", "unset LD_PRELOAD"])
+def test_srun(lacuna, script, change):
+    words, environment = launch_words("mpich", "mpich")
+    text = SRUN.replace("CHANGE", change).replace("LAUNCHER", str(words[0]))
+    launcher = script("bin/srun", text)
+    words = ("doctor", "--json", "--", launcher, "-n", 2, program("mpich"))
+    result = lacuna(*words, **environment)
+    found = findings(result)
+    assert found["launcher"]["found"] == f"{launcher} (srun)"
+    if change:
+        assert result.returncode == 1
+        assert "though other variables do" in found["preload"]["found"]
+    else:
+        assert result.returncode == 0, result.stdout
+        assert found["preload"]["level"] == found["environment"]["level"] == OK
+        assert found["shared-memory path"]["found"] == "on"
 
 
 def test_programs_of_several_kinds(lacuna, script, tmp_path):

@@ -173,6 +173,13 @@ def preload(ranks: Sequence[Rank], family: str) -> Finding:
             f"{said}, though LD_PRELOAD names it there",
             "install lacuna where all nodes, and containers, see it under the same path",
         )
+    if all("LACUNA_LOG" in rank.options for rank in without):
+        return fault(
+            name,
+            f"{said}: LD_PRELOAD does not reach them, though other variables do",
+            "set it in a script that starts the program: LD_PRELOAD=PATH exec ./program; "
+            "`lacuna preload --mpi NAME` prints the path",
+        )
     return fault(
         name, f"{said}: LD_PRELOAD does not reach them", "set it where the ranks are started"
     )
