@@ -154,10 +154,11 @@ void add_cost_advice(const Report& report, const ReportRow& row, std::vector<std
 
 std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
   if (has_receives_of_shared_memory(row)) {
+    const auto receives = static_cast<long long>(count(row, Outcome::kLongRuns));
     return format(
-        "%lld receives are not counted as handled, because that is decided before the message "
-        "arrives; lacuna has unpacked what came through shared memory; nothing to do",
-        static_cast<long long>(count(row, Outcome::kLongRuns)));
+        "%lld %s not counted as handled, because that is decided before the message arrives; "
+        "lacuna has unpacked what came through shared memory; nothing to do",
+        receives, receives == 1 ? "receive is" : "receives are");
   }
   const double run = report.types[row.type].facts.mean_run_bytes;
   const FunctionGroup group = facts_of(row.function).group;
