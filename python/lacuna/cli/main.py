@@ -277,14 +277,14 @@ def demo_command(
     """Send a transposed matrix, with and without lacuna, on one MPI library (MPICH where there are
     several): a table, raw data and figures. Takes a minute."""
     from lacuna.base import results
-    from lacuna.base.errors import no_figures
     from lacuna.bench import transpose as bench
     from lacuna.launch import mpis
 
     mpi = mpis.chosen([], paths.default_mpi_root())[0].name
     plots: Path | None = output
     if not results.can_draw():
-        print(no_figures().line("demo"), file=sys.stderr)
+        what = "no figures, as matplotlib is not here; pip install matplotlib, then demo again"
+        print(f"lacuna demo: {what}", file=sys.stderr)
         plots = None
     json_file = output / "transpose.json"
     # Seven samples of each method, also of small matrices: the table is there sooner.
