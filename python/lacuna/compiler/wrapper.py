@@ -28,6 +28,7 @@ from lacuna.compiler.kept import Request, keep
 CHECK = "LACUNA_CHECK"  # 1: the program compares what is compiled with MPI_Pack
 _LLVM = "19"
 _PLUGIN = "lacuna-optimizer.so"
+_BRING = "`make optimizer` in a clone of lacuna brings it"
 _FOLDERS = {"mpich": "mpich", "mpiabi": "mpich", "openmpi": "openmpi", "intelmpi": "intelmpi"}
 
 
@@ -244,14 +245,8 @@ def compile_with(language: Language, words: list[str]) -> int:
         return compile_fortran(request, wrapper, environment)
     clang = shutil.which(f"{language.clang}-{_LLVM}")
     if clang is None:
-        remedy = "setup/setup.sh optimizer"
-        return fall_back(
-            request,
-            wrapper,
-            environment,
-            f"no {language.clang}-{_LLVM} ({remedy})",
-            language.command,
-        )
+        why = f"no {language.clang}-{_LLVM} ({_BRING})"
+        return fall_back(request, wrapper, environment, why, language.command)
     mpi = describe(wrapper, environment, language, clang)
     family = family_of(mpi, clang)
     if family is None:
@@ -262,7 +257,8 @@ def compile_with(language: Language, words: list[str]) -> int:
         before, after = command_line(request, mpi, family, clang)
         plugin, templates = paths.library(_PLUGIN), paths.library(f"lacuna-templates-{family}.bc")
     except LacunaError as error:
-        return fall_back(request, wrapper, environment, error.what, language.command)
+        why = f"{error.what} ({_BRING})"
+        return fall_back(request, wrapper, environment, why, language.command)
     kind = kind_of(family, wrapper)
     tables = [compiled_table.place(kind), compiled_table.own_place(kind)]
     tables.append(compiled_table.preloads_place())
@@ -277,7 +273,7 @@ def compile_fortran(request: Request, wrapper: Path, environment: dict[str, str]
     flang = fortran.find_compiler()
     why = fortran.why_not(request.all_words)
     if flang is None:
-        why = f"no {fortran.COMPILERS[0]} (setup/setup.sh optimizer)"
+        why = f"no {fortran.COMPILERS[0]} ({_BRING})"
     if flang is None or why is not None:
         return fall_back(request, wrapper, environment, why or "", FC.command)
     mpi = describe(wrapper, environment, FC, flang)
