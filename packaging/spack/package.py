@@ -60,7 +60,7 @@ class Lacuna(CMakePackage):
         depends_on("py-typer@0.12:0.28", type=("build", "run"))
         depends_on("py-rich@13:", type=("build", "run"))
         depends_on("py-numpy@1.26:", type=("build", "run"))
-        depends_on("py-pyelftools@0.30:", type=("build", "run"))
+        depends_on("py-pyelftools@0.29:", type=("build", "run"))
 
     for name, number, digest in MPI_WHEELS:
         resource(
