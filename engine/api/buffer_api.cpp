@@ -6,7 +6,7 @@
 
 #include "api/handles.hpp"
 #include "base/options.hpp"
-#include "exec/buffers.hpp"
+#include "exec/buffers/buffers.hpp"
 
 namespace {
 

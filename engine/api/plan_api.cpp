@@ -3,7 +3,7 @@
 // The C interface of plans: the only place where a count, a slice or a buffer is checked before
 // bytes move.
 #include "api/handles.hpp"
-#include "exec/copy.hpp"
+#include "exec/copy/copy.hpp"
 #include "exec/exec.hpp"
 #include "plan/cache.hpp"
 

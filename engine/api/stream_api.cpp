@@ -3,7 +3,7 @@
 // The C interface of streams.
 #include "api/handles.hpp"
 #include "base/options.hpp"
-#include "exec/stream.hpp"
+#include "exec/stream/stream.hpp"
 
 namespace {
 

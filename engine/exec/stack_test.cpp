@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "exec/copy.hpp"
+#include "exec/copy/copy.hpp"
 #include "exec/exec.hpp"
 #include "painted_stack.hpp"
 #include "plan/plan.hpp"

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "exec/buffers.hpp"
+#include "exec/buffers/buffers.hpp"
 
 namespace lacuna::device {
 

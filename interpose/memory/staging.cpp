@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The engine's pool of buffers (engine/exec/buffers.cpp) up to LACUNA_POOL_MB, and the one small
-// buffer that each thread keeps.
+// The engine's pool of buffers (engine/exec/buffers/buffers.cpp) up to LACUNA_POOL_MB, and the one
+// small buffer that each thread keeps.
 #include "interpose/memory/staging.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/options.hpp"
-#include "exec/buffers.hpp"
+#include "exec/buffers/buffers.hpp"
 #include "interpose/memory/limits.hpp"
 
 namespace lacuna {

@@ -91,6 +91,16 @@ def plant(root: Path, name: str, text: str) -> None:
             '#include "interpose/collectives/side.hpp"\n',
             "interpose/requests must not include",
         ),
+        (
+            "engine/exec/a.cpp",
+            '#include "exec/stream/stream.hpp"\n',
+            "engine/exec must not include engine/exec/stream/stream.hpp",
+        ),
+        (
+            "engine/exec/new/a.cpp",
+            '#include "exec/exec.hpp"\n',
+            "engine/exec/new has no place in cmake/layers.py",
+        ),
         ("engine/exec/a.cpp", 'void f() { printf("x"); }\n', "must not call printf"),
         (
             "engine/exec/a.cpp",
@@ -133,6 +143,8 @@ def test_a_planted_violation_is_caught(tmp_path, name, text, expected):
         ),
         ("engine/api/a.cpp", '#include "lacuna/lacuna.h"\n#include "exec/pack.hpp"\n'),
         ("engine/exec/a_test.cpp", 'void f() { printf("x"); }\n'),
+        ("engine/exec/a_test.cpp", '#include "exec/stream/stream.hpp"\n'),
+        ("engine/exec/stream/a.cpp", '#include "exec/exec.hpp"\n'),
         (
             "engine/exec/a.cpp",
             '// never printf( here\nconst char* s = "exit(1)"; /* abort() */\n',

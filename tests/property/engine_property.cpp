@@ -11,9 +11,9 @@
 #include <cstring>
 
 #include "base/address.hpp"
-#include "exec/copy.hpp"
+#include "exec/copy/copy.hpp"
 #include "exec/exec.hpp"
-#include "exec/stream.hpp"
+#include "exec/stream/stream.hpp"
 #include "machine/profile.hpp"
 #include "plan/cache.hpp"
 #include "plan/plan.hpp"

@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "base/address.hpp"
-#include "exec/cursor.hpp"
+#include "exec/copy/cursor.hpp"
 #include "exec/part.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/memory/staging.hpp"

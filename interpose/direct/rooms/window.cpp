@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/address.hpp"
-#include "exec/copy.hpp"
+#include "exec/copy/copy.hpp"
 #include "exec/exec.hpp"
 #include "exec/part.hpp"
 #include "interpose/direct/arena/nontemporal_copy.hpp"

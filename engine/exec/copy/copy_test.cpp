@@ -3,7 +3,7 @@
 // Copies between pairs of layouts for every CopyWay, each checked against the typemaps of both
 // sides, between guard pages, with the gaps of the target compared afterwards. Random pairs are in
 // tests/property/engine_property.cpp.
-#include "exec/copy.hpp"
+#include "exec/copy/copy.hpp"
 
 #include <gtest/gtest.h>
 

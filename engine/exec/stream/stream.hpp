@@ -6,18 +6,18 @@
 // iterations that share lines at once, a *group*, and keeps it in a buffer for later pieces. After
 // the resumable state of Gropp, Lusk & Swider 1999, section 4, which keeps the position; here a
 // slice finds its position by itself, and the stream keeps data.
-#ifndef LACUNA_ENGINE_EXEC_STREAM_HPP_
-#define LACUNA_ENGINE_EXEC_STREAM_HPP_
+#ifndef LACUNA_ENGINE_EXEC_STREAM_STREAM_HPP_
+#define LACUNA_ENGINE_EXEC_STREAM_STREAM_HPP_
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "exec/apart.hpp"
+#include "exec/buffers/places.hpp"
 #include "exec/executor.hpp"
-#include "exec/places.hpp"
-#include "exec/spans.hpp"
-#include "exec/stream_part.hpp"
+#include "exec/stream/apart.hpp"
+#include "exec/stream/spans.hpp"
+#include "exec/stream/stream_part.hpp"
 #include "plan/plan.hpp"
 
 namespace lacuna {
@@ -166,4 +166,4 @@ extern template class Stream<false>;
 
 }  // namespace lacuna
 
-#endif  // LACUNA_ENGINE_EXEC_STREAM_HPP_
+#endif  // LACUNA_ENGINE_EXEC_STREAM_STREAM_HPP_

@@ -2,8 +2,8 @@
 //
 // Spans: a set of bytes of the packed stream, as few ordered ranges that do not touch. For what has
 // arrived of a message whose pieces come in any order.
-#ifndef LACUNA_ENGINE_EXEC_SPANS_HPP_
-#define LACUNA_ENGINE_EXEC_SPANS_HPP_
+#ifndef LACUNA_ENGINE_EXEC_STREAM_SPANS_HPP_
+#define LACUNA_ENGINE_EXEC_STREAM_SPANS_HPP_
 
 #include <algorithm>
 #include <array>
@@ -71,4 +71,4 @@ class Spans {
 
 }  // namespace lacuna
 
-#endif  // LACUNA_ENGINE_EXEC_SPANS_HPP_
+#endif  // LACUNA_ENGINE_EXEC_STREAM_SPANS_HPP_

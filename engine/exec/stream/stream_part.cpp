@@ -2,7 +2,7 @@
 //
 // Finds the parts of a stream, and how groups lie in their buffers. Times behind the sizes:
 // docs/experiments/2026-11-26-kernel-choices.md.
-#include "exec/stream_part.hpp"
+#include "exec/stream/stream_part.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "exec/joint.hpp"
+#include "exec/copy/joint.hpp"
 
 #include <algorithm>
 #include <cstdlib>

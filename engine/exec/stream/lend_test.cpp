@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "exec/exec.hpp"
-#include "exec/stream.hpp"
+#include "exec/stream/stream.hpp"
 #include "type/text.hpp"
 #include "type/typemap.hpp"
 

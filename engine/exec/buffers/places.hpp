@@ -3,8 +3,8 @@
 // Places: slots of one size, cut from few buffers of the pool. Many slots in a buffer lie on huge
 // pages; each in a buffer of its own, they would take as many TLB entries as the matrix that is
 // packed into them.
-#ifndef LACUNA_ENGINE_EXEC_PLACES_HPP_
-#define LACUNA_ENGINE_EXEC_PLACES_HPP_
+#ifndef LACUNA_ENGINE_EXEC_BUFFERS_PLACES_HPP_
+#define LACUNA_ENGINE_EXEC_BUFFERS_PLACES_HPP_
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include <new>
 #include <vector>
 
-#include "exec/buffers.hpp"
+#include "exec/buffers/buffers.hpp"
 
 namespace lacuna {
 
@@ -76,4 +76,4 @@ class Places {
 
 }  // namespace lacuna
 
-#endif  // LACUNA_ENGINE_EXEC_PLACES_HPP_
+#endif  // LACUNA_ENGINE_EXEC_BUFFERS_PLACES_HPP_

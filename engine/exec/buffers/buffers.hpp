@@ -3,8 +3,8 @@
 // Buffers for packed data. Page faults of fresh memory cost more than packing into it, so buffers
 // return to a pool, with a list for each size; large ones use huge pages if the system has them.
 // One pool for the process; any thread may release what another acquired.
-#ifndef LACUNA_ENGINE_EXEC_BUFFERS_HPP_
-#define LACUNA_ENGINE_EXEC_BUFFERS_HPP_
+#ifndef LACUNA_ENGINE_EXEC_BUFFERS_BUFFERS_HPP_
+#define LACUNA_ENGINE_EXEC_BUFFERS_BUFFERS_HPP_
 
 #include <cstddef>
 #include <cstdint>
@@ -33,4 +33,4 @@ void trim_buffers() noexcept;
 
 }  // namespace lacuna
 
-#endif  // LACUNA_ENGINE_EXEC_BUFFERS_HPP_
+#endif  // LACUNA_ENGINE_EXEC_BUFFERS_BUFFERS_HPP_

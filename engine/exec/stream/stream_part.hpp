@@ -2,8 +2,8 @@
 //
 // StreamPart: the part of a message that a stream moves at once. If iterations of a loop share
 // lines (the columns of a matrix), as many as fit into a share of the L2 are a *group*.
-#ifndef LACUNA_ENGINE_EXEC_STREAM_PART_HPP_
-#define LACUNA_ENGINE_EXEC_STREAM_PART_HPP_
+#ifndef LACUNA_ENGINE_EXEC_STREAM_STREAM_PART_HPP_
+#define LACUNA_ENGINE_EXEC_STREAM_STREAM_PART_HPP_
 
 #include <cstddef>
 #include <cstdint>
@@ -52,4 +52,4 @@ int64_t parts_end(const Plan& plan, std::byte* mem, int64_t count, int64_t part_
 
 }  // namespace lacuna
 
-#endif  // LACUNA_ENGINE_EXEC_STREAM_PART_HPP_
+#endif  // LACUNA_ENGINE_EXEC_STREAM_STREAM_PART_HPP_

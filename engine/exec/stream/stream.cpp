@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Streams: which parts of a message are moved as groups, and the buffers between groups and pieces.
-#include "exec/stream.hpp"
+#include "exec/stream/stream.hpp"
 
 #include <algorithm>
 #include <cstdlib>

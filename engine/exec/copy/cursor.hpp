@@ -2,8 +2,8 @@
 //
 // Cursor: iterates over the runs of a message in packed order, without the heap. For long runs;
 // kernels move short ones.
-#ifndef LACUNA_ENGINE_EXEC_CURSOR_HPP_
-#define LACUNA_ENGINE_EXEC_CURSOR_HPP_
+#ifndef LACUNA_ENGINE_EXEC_COPY_CURSOR_HPP_
+#define LACUNA_ENGINE_EXEC_COPY_CURSOR_HPP_
 
 #include <cstddef>
 #include <cstdint>
@@ -114,4 +114,4 @@ class Cursor {
 
 }  // namespace lacuna
 
-#endif  // LACUNA_ENGINE_EXEC_CURSOR_HPP_
+#endif  // LACUNA_ENGINE_EXEC_COPY_CURSOR_HPP_

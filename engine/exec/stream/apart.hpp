@@ -3,14 +3,14 @@
 // Apart: the buffer behind a piece that a stream lends and that is in one place nowhere else.
 // Packing: the range was packed into it. Unpacking: the bytes before the stream's position have
 // arrived, and are unpacked with the rest.
-#ifndef LACUNA_ENGINE_EXEC_APART_HPP_
-#define LACUNA_ENGINE_EXEC_APART_HPP_
+#ifndef LACUNA_ENGINE_EXEC_STREAM_APART_HPP_
+#define LACUNA_ENGINE_EXEC_STREAM_APART_HPP_
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-#include "exec/buffers.hpp"
+#include "exec/buffers/buffers.hpp"
 
 namespace lacuna {
 
@@ -54,4 +54,4 @@ class Apart {
 
 }  // namespace lacuna
 
-#endif  // LACUNA_ENGINE_EXEC_APART_HPP_
+#endif  // LACUNA_ENGINE_EXEC_STREAM_APART_HPP_

@@ -2,7 +2,7 @@
 //
 // Streams of messages that random types seldom are: groups of many columns, several nests in a row,
 // pieces across their borders. The random ladder of oracles is tests/property/engine_property.cpp.
-#include "exec/stream.hpp"
+#include "exec/stream/stream.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 // MiB and more are aligned to huge pages and ask for them, as most systems give transparent huge
 // pages on request only. The buffers that were used last stay, so that messages that repeat find
 // theirs; a single large message does not keep its memory for ever.
-#include "exec/buffers.hpp"
+#include "exec/buffers/buffers.hpp"
 
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "exec/buffers.hpp"
+#include "exec/buffers/buffers.hpp"
 
 #include <gtest/gtest.h>
 

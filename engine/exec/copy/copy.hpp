@@ -3,8 +3,8 @@
 // Copies from one layout to another: the packed stream of the source is unpacked into the target.
 // The stream itself is not stored, unless the layouts have no loops in common: then a few KiB of it
 // at a time are.
-#ifndef LACUNA_ENGINE_EXEC_COPY_HPP_
-#define LACUNA_ENGINE_EXEC_COPY_HPP_
+#ifndef LACUNA_ENGINE_EXEC_COPY_COPY_HPP_
+#define LACUNA_ENGINE_EXEC_COPY_COPY_HPP_
 
 #include <cstdint>
 #include <string_view>
@@ -41,4 +41,4 @@ void copy(const Plan& source, const void* source_mem, int64_t source_count, cons
 
 }  // namespace lacuna
 
-#endif  // LACUNA_ENGINE_EXEC_COPY_HPP_
+#endif  // LACUNA_ENGINE_EXEC_COPY_COPY_HPP_

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "exec/copy.hpp"
+#include "exec/copy/copy.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "exec/cursor.hpp"
+#include "exec/copy/cursor.hpp"
+#include "exec/copy/joint.hpp"
 #include "exec/exec.hpp"
-#include "exec/joint.hpp"
 #include "exec/part.hpp"
 #include "kernels/scratch.hpp"
 

@@ -5,8 +5,8 @@
 // of one divide those of the other, they are split until they are common; a byte of the stream is
 // then one set of loop indices with a stride on each side. The kernels that pack move it from
 // memory to memory.
-#ifndef LACUNA_ENGINE_EXEC_JOINT_HPP_
-#define LACUNA_ENGINE_EXEC_JOINT_HPP_
+#ifndef LACUNA_ENGINE_EXEC_COPY_JOINT_HPP_
+#define LACUNA_ENGINE_EXEC_COPY_JOINT_HPP_
 
 #include <cstddef>
 #include <cstdint>
@@ -55,4 +55,4 @@ class Joint {
 
 }  // namespace lacuna
 
-#endif  // LACUNA_ENGINE_EXEC_JOINT_HPP_
+#endif  // LACUNA_ENGINE_EXEC_COPY_JOINT_HPP_
