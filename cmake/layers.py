@@ -89,10 +89,13 @@ PYTHON_STILL_UP = {
 # pass and the templates share interface.hpp alone.
 PASS = ("base", "handles", "types", "calls", "remarks", ".")
 TEMPLATES = (".", "values", "calls")
-# The folders of a folder of the engine, likewise. Its unit tests may include all of them.
+# The folders of a folder of the engine, likewise. Its unit tests may include all of them: they make
+# types from text, and at random.
+TYPE = (".", "text", "random")
 EXEC = ("buffers", ".", "stream", "copy")
 ORDERED = {
     "engine/exec": EXEC,
+    "engine/type": TYPE,
     "interpose": INTERPOSE,
     "optimizer/pass": PASS,
     "optimizer/templates": TEMPLATES,

@@ -13,7 +13,7 @@
 
 #include "bench/engine/evict.hpp"
 #include "bench/engine/lists.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 #include "type/typemap.hpp"
 
 namespace lacuna::bench {

@@ -14,7 +14,7 @@
 #include "bench/engine/lists.hpp"
 #include "bench/engine/rival.hpp"
 #include "bench/engine/rivals/by_hand_shape.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna::bench {
 namespace {

@@ -14,7 +14,7 @@
 #include "bench/gpu/copies.hpp"
 #include "bench/gpu/nests.hpp"
 #include "bench/gpu/rivals.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 #include "type/typemap.hpp"
 
 namespace lacuna::bench {

@@ -10,7 +10,7 @@
 #include "bench/harness/build_mpi.hpp"
 #include "bench/harness/job.hpp"
 #include "plan/pattern.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna::bench {
 namespace {

@@ -28,7 +28,7 @@
 #include "machine/machine.hpp"
 #include "machine/probe/topology.hpp"
 #include "plan/cost/cost.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 // Outside of namespaces, so that they have simple names in cachegrind's output.
 extern "C" {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api/handles.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 #include "type/typemap.hpp"
 
 namespace lacuna {

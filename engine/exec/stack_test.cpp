@@ -11,8 +11,8 @@
 #include "exec/exec.hpp"
 #include "painted_stack.hpp"
 #include "plan/plan.hpp"
-#include "type/random.hpp"
-#include "type/text.hpp"
+#include "type/random/random.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna {
 namespace {

@@ -24,7 +24,7 @@
 
 #include "exec/exec.hpp"
 #include "lacuna/lacuna.h"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>

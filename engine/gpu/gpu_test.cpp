@@ -12,7 +12,7 @@
 #include "gpu/cases.hpp"
 #include "gpu/host_grid.hpp"
 #include "gpu/placed_plan.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna::gpu {
 namespace {

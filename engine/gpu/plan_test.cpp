@@ -7,7 +7,7 @@
 #include <string>
 
 #include "gpu/placed_plan.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna::gpu {
 namespace {

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "type/random.hpp"
-#include "type/text.hpp"
+#include "type/random/random.hpp"
+#include "type/text/text.hpp"
 #include "type/typemap.hpp"
 
 namespace lacuna {

@@ -5,8 +5,8 @@
 
 #include "layout/layout.hpp"
 #include "property/disguise.hpp"
-#include "type/random.hpp"
-#include "type/text.hpp"
+#include "type/random/random.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna {
 namespace {

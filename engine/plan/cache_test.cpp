@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "plan/plan.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna {
 namespace {

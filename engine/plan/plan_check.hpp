@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "plan/plan.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna {
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 #include "type/type.hpp"
 
 namespace lacuna {

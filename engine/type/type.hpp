@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Type: a decoded datatype, a tree of MPI constructors with MPI's own fields (MPI 5.0, chapter 5).
-// Comes from text_parse.cpp, from the constructors below, or from mpi/decode.cpp; goes to
+// Comes from text/parse.cpp, from the constructors below, or from mpi/decode.cpp; goes to
 // layout/lower.cpp. Nothing here depends on how bytes are moved.
 //
 // Terms:

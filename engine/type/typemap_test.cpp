@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "type/random.hpp"
-#include "type/text.hpp"
+#include "type/random/random.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna {
 namespace {

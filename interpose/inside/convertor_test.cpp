@@ -12,7 +12,7 @@
 
 #include "interpose/inside/made_up_library.hpp"
 #include "plan/plan.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 #include "type/typemap.hpp"
 
 namespace lacuna::inside {

@@ -21,7 +21,7 @@
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/observe/log.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna {
 namespace {

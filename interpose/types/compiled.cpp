@@ -11,7 +11,7 @@
 
 #include "interpose/library/gate.hpp"
 #include "mpi/header.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna {
 namespace {

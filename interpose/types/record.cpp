@@ -30,7 +30,7 @@
 #include "interpose/types/received_type.hpp"
 #include "mpi/decode.hpp"
 #include "plan/cache.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna {
 namespace detail {

@@ -20,7 +20,7 @@
 
 #include "page.hpp"
 #include "tests/interpose/harness/complete.hpp"
-#include "type/random.hpp"
+#include "type/random/random.hpp"
 #include "type/type.hpp"
 
 namespace chaos {

@@ -8,7 +8,7 @@
 
 #include "bench/harness/build_mpi.hpp"
 #include "chaos.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace chaos {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "page.hpp"
-#include "type/random.hpp"
+#include "type/random/random.hpp"
 
 namespace {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "property/case.hpp"
-#include "type/random.hpp"
-#include "type/text.hpp"
+#include "type/random/random.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna::testing {
 

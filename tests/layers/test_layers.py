@@ -92,6 +92,11 @@ def plant(root: Path, name: str, text: str) -> None:
             "interpose/requests must not include",
         ),
         (
+            "engine/type/a.hpp",
+            '#include "type/text/text.hpp"\n',
+            "engine/type must not include engine/type/text/text.hpp",
+        ),
+        (
             "engine/exec/a.cpp",
             '#include "exec/stream/stream.hpp"\n',
             "engine/exec must not include engine/exec/stream/stream.hpp",
@@ -145,6 +150,7 @@ def test_a_planted_violation_is_caught(tmp_path, name, text, expected):
         ("engine/exec/a_test.cpp", 'void f() { printf("x"); }\n'),
         ("engine/exec/a_test.cpp", '#include "exec/stream/stream.hpp"\n'),
         ("engine/exec/stream/a.cpp", '#include "exec/exec.hpp"\n'),
+        ("engine/type/a_test.hpp", '#include "type/text/text.hpp"\n'),
         (
             "engine/exec/a.cpp",
             '// never printf( here\nconst char* s = "exit(1)"; /* abort() */\n',

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "type/random.hpp"
-#include "type/text.hpp"
+#include "type/random/random.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna::testing {
 namespace {

@@ -18,8 +18,8 @@
 #include "plan/cache.hpp"
 #include "plan/plan.hpp"
 #include "property/case.hpp"
-#include "type/random.hpp"
-#include "type/text.hpp"
+#include "type/random/random.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna::testing {
 namespace {

@@ -14,7 +14,7 @@
 #include "mpi/decode.hpp"
 #include "mpi/direct.hpp"
 #include "property/case.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna::testing {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "bench/engine/rival.hpp"
 #include "lacuna/lacuna.h"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna::bench {
 

@@ -12,7 +12,7 @@
 
 #include "plan/plan.hpp"
 #include "property/case.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna {
 namespace {

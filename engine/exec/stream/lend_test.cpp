@@ -11,7 +11,7 @@
 
 #include "exec/exec.hpp"
 #include "exec/stream/stream.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 #include "type/typemap.hpp"
 
 namespace lacuna {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "plan/cost/cycles.hpp"
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna {
 namespace {

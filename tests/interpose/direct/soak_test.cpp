@@ -12,7 +12,7 @@
 
 #include "tests/interpose/harness/arena_view.hpp"
 #include "tests/interpose/harness/harness.hpp"
-#include "type/random.hpp"
+#include "type/random/random.hpp"
 
 using namespace test;
 

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "type/random.hpp"
-#include "type/text.hpp"
+#include "type/random/random.hpp"
+#include "type/text/text.hpp"
 
 namespace test {
 namespace {

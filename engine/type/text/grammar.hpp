@@ -2,9 +2,9 @@
 //
 // The constructors as the text form knows them: names, parameters in order, and the field of Type
 // that holds each. The one table behind parsing, printing and the messages that say what a
-// constructor takes. Private to this folder.
-#ifndef LACUNA_ENGINE_TYPE_GRAMMAR_HPP_
-#define LACUNA_ENGINE_TYPE_GRAMMAR_HPP_
+// constructor takes. Private to engine/type.
+#ifndef LACUNA_ENGINE_TYPE_TEXT_GRAMMAR_HPP_
+#define LACUNA_ENGINE_TYPE_TEXT_GRAMMAR_HPP_
 
 #include <array>
 #include <string_view>
@@ -99,4 +99,4 @@ inline constexpr std::string_view kDistributionWords[] = {"none", "block", "cycl
 
 }  // namespace lacuna::detail
 
-#endif  // LACUNA_ENGINE_TYPE_GRAMMAR_HPP_
+#endif  // LACUNA_ENGINE_TYPE_TEXT_GRAMMAR_HPP_

@@ -2,8 +2,8 @@
 //
 // Random types for tests: a seed gives a tree, the same on every machine. A tree that fails is
 // shrunk to a small one that still fails. Built only into tests.
-#ifndef LACUNA_ENGINE_TYPE_RANDOM_HPP_
-#define LACUNA_ENGINE_TYPE_RANDOM_HPP_
+#ifndef LACUNA_ENGINE_TYPE_RANDOM_RANDOM_HPP_
+#define LACUNA_ENGINE_TYPE_RANDOM_RANDOM_HPP_
 
 #include <cstdint>
 #include <functional>
@@ -61,4 +61,4 @@ TypePtr shrink_type(TypePtr type, const std::function<bool(const TypePtr&)>& fai
 
 }  // namespace lacuna
 
-#endif  // LACUNA_ENGINE_TYPE_RANDOM_HPP_
+#endif  // LACUNA_ENGINE_TYPE_RANDOM_RANDOM_HPP_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The text form: names and round trips.
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "type/random.hpp"
+#include "type/random/random.hpp"
 
 namespace lacuna {
 namespace {

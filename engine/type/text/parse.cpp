@@ -11,8 +11,8 @@
 
 #include "base/checked.hpp"
 #include "base/spelling.hpp"
-#include "type/grammar.hpp"
-#include "type/text.hpp"
+#include "type/text/grammar.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna {
 namespace {

@@ -5,8 +5,8 @@
 //   subarray([128, 128, 128], [1, 128, 128], [0, 0, 0], c, double)
 //   darray(4, 1, [100, 100], [block, cyclic], [default, 4], [2, 2], fortran, float)
 // docs/user/types.md has the grammar. parse(print(t)) is equal to t.
-#ifndef LACUNA_ENGINE_TYPE_TEXT_HPP_
-#define LACUNA_ENGINE_TYPE_TEXT_HPP_
+#ifndef LACUNA_ENGINE_TYPE_TEXT_TEXT_HPP_
+#define LACUNA_ENGINE_TYPE_TEXT_TEXT_HPP_
 
 #include <string>
 #include <string_view>
@@ -28,4 +28,4 @@ std::string print_type(const Type& type, size_t most_bytes = std::string::npos);
 
 }  // namespace lacuna
 
-#endif  // LACUNA_ENGINE_TYPE_TEXT_HPP_
+#endif  // LACUNA_ENGINE_TYPE_TEXT_TEXT_HPP_

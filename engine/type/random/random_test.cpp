@@ -2,7 +2,7 @@
 //
 // The generator: the same types on every machine, within its options, with all constructors and
 // unusual cases. The shrinker: planted faults are shrunk to small types.
-#include "type/random.hpp"
+#include "type/random/random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "type/text.hpp"
+#include "type/text/text.hpp"
 #include "type/typemap.hpp"
 
 namespace lacuna {

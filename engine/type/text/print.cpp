@@ -4,8 +4,8 @@
 // blank after a comma, words for values that have one.
 #include <string>
 
-#include "type/grammar.hpp"
-#include "type/text.hpp"
+#include "type/text/grammar.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna {
 namespace {

@@ -3,8 +3,8 @@
 // What random.cpp draws trees from: counts, strides, index lists and leaves, a mixture of usual and
 // unusual values. Each draw must be a statement of its own: else its order would depend on the
 // order in which a compiler evaluates arguments. Private to random.cpp.
-#ifndef LACUNA_ENGINE_TYPE_DRAW_HPP_
-#define LACUNA_ENGINE_TYPE_DRAW_HPP_
+#ifndef LACUNA_ENGINE_TYPE_RANDOM_DRAW_HPP_
+#define LACUNA_ENGINE_TYPE_RANDOM_DRAW_HPP_
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "type/random.hpp"
+#include "type/random/random.hpp"
 
 namespace lacuna::detail {
 
@@ -164,4 +164,4 @@ class Draw {
 
 }  // namespace lacuna::detail
 
-#endif  // LACUNA_ENGINE_TYPE_DRAW_HPP_
+#endif  // LACUNA_ENGINE_TYPE_RANDOM_DRAW_HPP_

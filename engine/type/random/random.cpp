@@ -4,13 +4,13 @@
 // a child is drawn first, then a constructor whose numbers fit it. A candidate that breaks an
 // option (too large, too many entries, overlap) is dropped and drawn again; after some attempts its
 // child is used.
-#include "type/random.hpp"
+#include "type/random/random.hpp"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
-#include "type/draw.hpp"
+#include "type/random/draw.hpp"
 #include "type/typemap.hpp"
 
 namespace lacuna {

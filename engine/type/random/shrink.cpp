@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "type/grammar.hpp"
-#include "type/random.hpp"
+#include "type/random/random.hpp"
+#include "type/text/grammar.hpp"
 
 namespace lacuna {
 namespace {

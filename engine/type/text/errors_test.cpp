@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "type/random.hpp"
-#include "type/text.hpp"
+#include "type/random/random.hpp"
+#include "type/text/text.hpp"
 
 namespace lacuna {
 namespace {
