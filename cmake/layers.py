@@ -89,11 +89,14 @@ PYTHON_STILL_UP = {
 # pass and the templates share interface.hpp alone.
 PASS = ("base", "handles", "types", "calls", "remarks", ".")
 TEMPLATES = (".", "values", "calls")
+# And those of the bench.
+APPS = ("applications", "fortran", "ways", ".")
 # The folders of a folder of the engine, likewise. Its unit tests may include all of them: they make
 # types from text, and at random.
 TYPE = (".", "text", "random")
 EXEC = ("buffers", ".", "stream", "copy")
 ORDERED = {
+    "bench/apps": APPS,
     "engine/exec": EXEC,
     "engine/type": TYPE,
     "interpose": INTERPOSE,

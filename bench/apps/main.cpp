@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/apps/calls.hpp"
 #include "bench/apps/rows.hpp"
-#include "bench/apps/way.hpp"
+#include "bench/apps/ways/calls.hpp"
+#include "bench/apps/ways/way.hpp"
 #include "bench/harness/arguments.hpp"
 #include "bench/harness/job.hpp"
 #include "bench/harness/json_lines.hpp"

@@ -8,7 +8,7 @@
 
 #include "base/result.hpp"
 #include "bench/apps/exchange_row.hpp"
-#include "bench/apps/way.hpp"
+#include "bench/apps/ways/way.hpp"
 
 namespace lacuna::bench {
 

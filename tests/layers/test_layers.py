@@ -92,6 +92,11 @@ def plant(root: Path, name: str, text: str) -> None:
             "interpose/requests must not include",
         ),
         (
+            "bench/apps/applications/a.cpp",
+            '#include "bench/apps/ways/way.hpp"\n',
+            "bench/apps/applications must not include bench/apps/ways/way.hpp",
+        ),
+        (
             "engine/type/a.hpp",
             '#include "type/text/text.hpp"\n',
             "engine/type must not include engine/type/text/text.hpp",

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The tests whose application is in Fortran, with its loops and constructors in Fortran; for those
-// in C++ there is apps.cpp of the folder above. The loops are compiled once for each level of
+// in C++ there is applications/apps.cpp. The loops are compiled once for each level of
 // instruction set; the best for this processor is used.
 #include <array>
 
-#include "bench/apps/app.hpp"
+#include "bench/apps/applications/app.hpp"
 
 namespace lacuna::bench {
 namespace {

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! The calls of a transfer through the Fortran binding, for ../calls.hpp.
+! The calls of a transfer through the Fortran binding, for ../ways/calls.hpp.
 
 subroutine commit_type(handle) bind(c, name='lacuna_fortran_commit')
   use mpi

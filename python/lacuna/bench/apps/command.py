@@ -17,7 +17,7 @@ from lacuna.bench.apps.summary import Apps
 from lacuna.launch import mpis
 from lacuna.messages import exchange
 
-# How each method sends (bench/apps/way.cpp), and whether under lacuna.
+# How each method sends (bench/apps/ways/way.cpp), and whether under lacuna.
 METHODS = {
     "native": ("derived", False),
     "lacuna": ("derived", True),

@@ -33,7 +33,7 @@ QUICK_SIZES = [512, 16 * KIB, MIB]
 _WAYS = [*preload.WAYS, "hh"]
 _MESSAGE_SECONDS = 0.5  # of a message
 _QUICK_MESSAGE_SECONDS = 0.15
-# Exchanges: how each method sends (bench/apps/way.cpp), and whether under lacuna.
+# Exchanges: how each method sends (bench/apps/ways/way.cpp), and whether under lacuna.
 _METHODS = ["native", "lacuna", "by_hand", "contiguous"]
 _PENCILS = (32, 64, 128)  # doubles along an edge of the array of an FFT
 _QUICK_PENCILS = (64,)

@@ -42,7 +42,7 @@ class Experiment:
 
 
 def lane_rows(*all_lanes: tuple[str, str, dict[str, Any]]) -> list[Row]:
-    """Lanes of a row: the name of each, its way (bench/apps/way.cpp), and what else it says."""
+    """Lanes of a row: the name of each, its way (bench/apps/ways/way.cpp), and what else it has."""
     return [{"name": name, "way": way} | more for name, way, more in all_lanes]
 
 

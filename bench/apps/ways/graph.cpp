@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "bench/apps/way.hpp"
+#include "bench/apps/ways/way.hpp"
 
 namespace lacuna::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <complex>
 #include <vector>
 
-#include "bench/apps/way.hpp"
+#include "bench/apps/ways/way.hpp"
 
 namespace lacuna::bench {
 

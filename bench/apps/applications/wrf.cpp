@@ -6,8 +6,8 @@
 #include <array>
 #include <numeric>
 
-#include "bench/apps/apps.hpp"
-#include "bench/apps/sites.hpp"
+#include "bench/apps/applications/apps.hpp"
+#include "bench/apps/applications/sites.hpp"
 
 namespace lacuna::bench {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The MPI calls of a transfer between partners: C's, or, in programs whose applications are in
-// Fortran, those of the Fortran binding (fortran/calls.f90), with Fortran's handles.
-#ifndef LACUNA_BENCH_APPS_CALLS_HPP_
-#define LACUNA_BENCH_APPS_CALLS_HPP_
+// Fortran, those of the Fortran binding (../fortran/calls.f90), with Fortran's handles.
+#ifndef LACUNA_BENCH_APPS_WAYS_CALLS_HPP_
+#define LACUNA_BENCH_APPS_WAYS_CALLS_HPP_
 
 #include <mpi.h>
 
@@ -94,4 +94,4 @@ inline void unpack(const void* packed, int bytes, void* mem, int count, Handle t
 
 }  // namespace lacuna::bench::calls
 
-#endif  // LACUNA_BENCH_APPS_CALLS_HPP_
+#endif  // LACUNA_BENCH_APPS_WAYS_CALLS_HPP_

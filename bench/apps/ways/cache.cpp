@@ -5,7 +5,7 @@
 // is that second reading, and what it takes longer than after no packing was evicted.
 #include <numeric>
 
-#include "bench/apps/way.hpp"
+#include "bench/apps/ways/way.hpp"
 
 namespace lacuna::bench {
 namespace {

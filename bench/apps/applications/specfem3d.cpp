@@ -3,8 +3,8 @@
 // SPECFEM3D_GLOBE, seismic waves: the acceleration of the grid points that two processes share, one
 // float each in the outer core (oc), three in crust, mantle and inner core (cm) [Schneider2012,
 // 2.2]; and the transpose of a distributed 3-d array (mt), which is contiguous on one side [2.3].
-#include "bench/apps/apps.hpp"
-#include "bench/apps/sites.hpp"
+#include "bench/apps/applications/apps.hpp"
+#include "bench/apps/applications/sites.hpp"
 
 namespace lacuna::bench {
 namespace {

@@ -2,7 +2,7 @@
 //
 // One-sided versions of the ping-pong: the first partner puts its data into the other's window,
 // then the other way round, with a fence after each.
-#include "bench/apps/way.hpp"
+#include "bench/apps/ways/way.hpp"
 
 namespace lacuna::bench {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The tests of each application, one file each.
-#ifndef LACUNA_BENCH_APPS_APPS_HPP_
-#define LACUNA_BENCH_APPS_APPS_HPP_
+#ifndef LACUNA_BENCH_APPS_APPLICATIONS_APPS_HPP_
+#define LACUNA_BENCH_APPS_APPLICATIONS_APPS_HPP_
 
 #include <vector>
 
-#include "bench/apps/app.hpp"
+#include "bench/apps/applications/app.hpp"
 
 // A file is compiled twice, plainly and by lacuna-c++, under different names.
 #ifdef LACUNA_BENCH_SPECIALISED
@@ -27,4 +27,4 @@ std::vector<App> LACUNA_APPS(strided)();
 
 }  // namespace lacuna::bench
 
-#endif  // LACUNA_BENCH_APPS_APPS_HPP_
+#endif  // LACUNA_BENCH_APPS_APPLICATIONS_APPS_HPP_

@@ -2,8 +2,8 @@
 //
 // NAS MG, fluid dynamics: the inner points of a face of the 3-d array u(n1, n2, n3) of doubles, n1
 // the fastest, in each direction [Schneider2012, 2.1 and figure 2(a)].
-#include "bench/apps/apps.hpp"
-#include "bench/apps/sites.hpp"
+#include "bench/apps/applications/apps.hpp"
+#include "bench/apps/applications/sites.hpp"
 
 namespace lacuna::bench {
 namespace {

@@ -5,8 +5,8 @@
 // particles have three others (tag, type, mask), full ones also charge and molecule.
 #include <array>
 
-#include "bench/apps/apps.hpp"
-#include "bench/apps/sites.hpp"
+#include "bench/apps/applications/apps.hpp"
+#include "bench/apps/applications/sites.hpp"
 
 namespace lacuna::bench {
 namespace {

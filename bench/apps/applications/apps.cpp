@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/apps/apps.hpp"
+#include "bench/apps/applications/apps.hpp"
 
 namespace lacuna::bench {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "bench/apps/way.hpp"
+#include "bench/apps/ways/way.hpp"
 
 namespace lacuna::bench {
 namespace {

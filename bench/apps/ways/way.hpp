@@ -3,15 +3,15 @@
 // Way: how the data of a message gets from one rank to another: the loops of [Schneider2012, figure
 // 4] and those of its future work. main.cpp verifies a way, then times it; every function is
 // collective over the ranks that take part. A new way is a class in one of the files here.
-#ifndef LACUNA_BENCH_APPS_WAY_HPP_
-#define LACUNA_BENCH_APPS_WAY_HPP_
+#ifndef LACUNA_BENCH_APPS_WAYS_WAY_HPP_
+#define LACUNA_BENCH_APPS_WAYS_WAY_HPP_
 
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
 
-#include "bench/apps/app.hpp"
+#include "bench/apps/applications/app.hpp"
 #include "bench/engine/problem.hpp"
 
 namespace lacuna::bench {
@@ -114,4 +114,4 @@ std::unique_ptr<Way> make_cache_way(const std::string& name, const Message& mess
 
 }  // namespace lacuna::bench
 
-#endif  // LACUNA_BENCH_APPS_WAY_HPP_
+#endif  // LACUNA_BENCH_APPS_WAYS_WAY_HPP_

@@ -2,11 +2,11 @@
 //
 // The calls of an application with its own type, as in its code: the type is made, used and freed.
 // They are instantiated for each application, so that in the second compilation of its file
-// lacuna-c++ can see the type at the call (CMakeLists.txt).
-#ifndef LACUNA_BENCH_APPS_SITES_HPP_
-#define LACUNA_BENCH_APPS_SITES_HPP_
+// lacuna-c++ can see the type at the call (../CMakeLists.txt).
+#ifndef LACUNA_BENCH_APPS_APPLICATIONS_SITES_HPP_
+#define LACUNA_BENCH_APPS_APPLICATIONS_SITES_HPP_
 
-#include "bench/apps/app.hpp"
+#include "bench/apps/applications/app.hpp"
 
 namespace lacuna::bench {
 
@@ -66,4 +66,4 @@ constexpr Sites kSites = {kMake};
 
 }  // namespace lacuna::bench
 
-#endif  // LACUNA_BENCH_APPS_SITES_HPP_
+#endif  // LACUNA_BENCH_APPS_APPLICATIONS_SITES_HPP_

@@ -3,10 +3,10 @@
 // App: one test of [Schneider2012, table 1]: the loops with which the application packs and unpacks
 // by hand, and the calls that make its derived datatype. Both use the numbers of its input (a row
 // of bench/corpus). The row's type text says independently which bytes they must move; every run
-// compares (way.hpp). A new test is an App in the file of its application, a line in apps.cpp, and
-// rows in the corpus; for Fortran, in the folder of that name.
-#ifndef LACUNA_BENCH_APPS_APP_HPP_
-#define LACUNA_BENCH_APPS_APP_HPP_
+// compares (ways/way.hpp). A new test is an App in the file of its application, a line in apps.cpp,
+// and rows in the corpus; for Fortran, in the folder of that name.
+#ifndef LACUNA_BENCH_APPS_APPLICATIONS_APP_HPP_
+#define LACUNA_BENCH_APPS_APPLICATIONS_APP_HPP_
 
 #include <mpi.h>
 
@@ -81,4 +81,4 @@ inline MPI_Datatype outer(MPI_Datatype made, MPI_Datatype inner) {
 
 }  // namespace lacuna::bench
 
-#endif  // LACUNA_BENCH_APPS_APP_HPP_
+#endif  // LACUNA_BENCH_APPS_APPLICATIONS_APP_HPP_

@@ -2,8 +2,8 @@
 //
 // NAS LU, fluid dynamics: five doubles at each point of a face of the grid u(5, nx + 2, ny)
 // [Schneider2012, 2.1 and figure 2(b)]: contiguous in direction x, strided in direction y.
-#include "bench/apps/apps.hpp"
-#include "bench/apps/sites.hpp"
+#include "bench/apps/applications/apps.hpp"
+#include "bench/apps/applications/sites.hpp"
 
 namespace lacuna::bench {
 namespace {

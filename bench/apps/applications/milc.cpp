@@ -3,8 +3,8 @@
 // MILC, quantum chromodynamics: the su3 vectors (three complex floats) of a 4-d lattice's face in
 // direction -z, of the even sites and then of the odd ones, which the application keeps apart
 // [Schneider2012, 2.1].
-#include "bench/apps/apps.hpp"
-#include "bench/apps/sites.hpp"
+#include "bench/apps/applications/apps.hpp"
+#include "bench/apps/applications/sites.hpp"
 
 namespace lacuna::bench {
 namespace {

@@ -5,8 +5,8 @@
 // et al. pack by hand in their figure 1; and the index list of a graph or mesh.
 #include <algorithm>
 
-#include "bench/apps/apps.hpp"
-#include "bench/apps/sites.hpp"
+#include "bench/apps/applications/apps.hpp"
+#include "bench/apps/applications/sites.hpp"
 
 namespace lacuna::bench {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Used if there is no lacuna-c++.
-#include "bench/apps/app.hpp"
+#include "bench/apps/applications/app.hpp"
 
 namespace lacuna::bench {
 

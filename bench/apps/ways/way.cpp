@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/apps/way.hpp"
+#include "bench/apps/ways/way.hpp"
 
 #include <cstring>
 
-#include "bench/apps/calls.hpp"
+#include "bench/apps/ways/calls.hpp"
 
 namespace lacuna::bench {
 namespace {
