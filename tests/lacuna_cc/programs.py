@@ -33,6 +33,12 @@ WRAPPERS = {
 }
 
 
+def find(name: str) -> Path:
+    """A file of these tests: its name is enough, whichever folder it is in."""
+    (found,) = HERE.rglob(name)
+    return found
+
+
 def deep_if_sharing(library: str):
     return pytest.param(library, marks=[pytest.mark.depth] if library in SHARING else [])
 
@@ -111,17 +117,17 @@ def run(
 
 @functools.cache
 def plain_result(library: str, *sources: str) -> str:
-    """What files of this folder print by the plain compiler: made and run once for all tests."""
+    """What these programs print by the plain compiler: made and run once for all tests."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "plain"
-        plain_cc(library, *(str(HERE / source) for source in sources), "-o", str(program))
+        plain_cc(library, *(str(find(source)) for source in sources), "-o", str(program))
         return run(library, program)
 
 
 def no_types(folder: Path) -> Path:
     """A library to load before a program, which then must not commit a type."""
     library = folder / "no_types.so"
-    command = ["cc", "-shared", "-fPIC", "-w", str(HERE / "no_types.c"), "-o", str(library)]
+    command = ["cc", "-shared", "-fPIC", "-w", str(find("no_types.c")), "-o", str(library)]
     subprocess.run(command, check=True)
     return library
 

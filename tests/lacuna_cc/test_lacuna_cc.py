@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 from programs import (
-    HERE,
     LIBRARIES,
     REMARKS,
     SHARING,
     agree,
     call,
     deep_if_sharing,
+    find,
     lacuna_cc,
     no_types,
     plain_cc,
@@ -61,9 +61,9 @@ def line_of(source: Path, words: str) -> int:
     with_programs(PROGRAMS, ["types", "errors", "registry"]),
 )
 def test_same_results(library: str, name: str, tmp_path: Path) -> None:
-    source = HERE / f"{name}.c"
+    source = find(f"{name}.c")
     files = [f"{name}.c", *OTHER_FILES.get(name, [])]
-    sources = [str(HERE / file) for file in files]
+    sources = [str(find(file)) for file in files]
     remarks = lacuna_cc(library, *REMARKS, *sources, "-o", str(tmp_path / "specialized"))
     agree(source, remarks)
     # Of types whose count may be negative, too.
@@ -92,7 +92,7 @@ APART = [
 )
 def test_sent_with_a_gap(library: str, name: str, tmp_path: Path) -> None:
     """All that is packed: the receiver has what it has without."""
-    source = HERE / f"{name}.c"
+    source = find(f"{name}.c")
     lacuna_cc(library, *APART, str(source), "-o", str(tmp_path / "apart"))
     assert "MPI_Type_indexed" in symbols(tmp_path / "apart")
     assert run(library, tmp_path / "apart") == plain_result(library, source.name)
@@ -116,9 +116,9 @@ def test_types_with_a_gap_are_kept(library: str, how: str, tmp_path: Path) -> No
     """
     ranks = 1 if how == "SESSIONS" else 2
     counting = tmp_path / "counted.o"
-    plain_cc(library, "-c", str(HERE / "gaps_counted.c"), "-o", str(counting))
+    plain_cc(library, "-c", str(find("gaps_counted.c")), "-o", str(counting))
     program = tmp_path / "gaps"
-    lacuna_cc(library, *APART, f"-D{how}", str(HERE / "gaps.c"), str(counting), "-o", str(program))
+    lacuna_cc(library, *APART, f"-D{how}", str(find("gaps.c")), str(counting), "-o", str(program))
     lines = [f"{how.lower()}: 0 wrong, made, all freed"]
     if how == "WORLD":
         lines.append("one size: 1 made")
@@ -134,7 +134,7 @@ def test_memory_of_a_device(runtime: str, tmp_path: Path) -> None:
     """A program that has a device's runtime leaves to MPI what may be there."""
     is_device = runtime in RUNTIMES
     words = [f"-DOWNER={runtime}", f"-DIS_DEVICE={int(is_device)}", "-w", "-c"]
-    source, objects = HERE / "device.c", [str(tmp_path / "p.o"), str(tmp_path / "r.o")]
+    source, objects = find("device.c"), [str(tmp_path / "p.o"), str(tmp_path / "r.o")]
     agree(source, lacuna_cc("mpich", *REMARKS, *words, str(source), "-o", objects[0]))
     lacuna_cc("mpich", *words, "-DIS_RUNTIME", str(source), "-o", objects[1])
     lacuna_cc("mpich", *objects, "-o", str(tmp_path / "p"))
@@ -146,7 +146,7 @@ def test_memory_of_a_device(runtime: str, tmp_path: Path) -> None:
     "library", [deep_if_sharing(name) for name in ("mpich", "mpiabi", "intelmpi", "debian-mpich")]
 )
 def test_large_counts(library: str, tmp_path: Path) -> None:
-    source = HERE / "counts.c"
+    source = find("counts.c")
     remarks = lacuna_cc(library, *REMARKS, str(source), "-o", str(tmp_path / "specialized"))
     agree(source, remarks)
     removed = {re.sub(".*remark: (.*) removed.*", r"\1", line) for line in remarks.splitlines()}
@@ -162,7 +162,7 @@ def test_large_counts(library: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 def test_cplusplus(library: str, tmp_path: Path) -> None:
-    source = HERE / "classes.cpp"
+    source = find("classes.cpp")
     program = "from lacuna.compiler.wrapper import cxx; cxx()"
     command = [sys.executable, "-c", program, "--mpi", library, "-O2", *REMARKS, str(source)]
     remarks = call([*command, "-o", str(tmp_path / "specialized")], library).stderr
@@ -185,7 +185,7 @@ def warnings(remarks: str) -> dict[int, str]:
 
 @pytest.mark.parametrize("library", ["mpich", "openmpi", "mpiabi"])
 def test_warnings(library: str, tmp_path: Path) -> None:
-    source = HERE / "warnings.c"
+    source = find("warnings.c")
     output = ["-c", "-o", str(tmp_path / "w.o")]
     said = lacuna_cc(library, "-Rpass-analysis=lacuna", str(source), *output)
     found = warnings(said)
@@ -204,7 +204,7 @@ def test_warnings(library: str, tmp_path: Path) -> None:
     ],
 )
 def test_pairs_of_messages(options: list[str], reason: str, tmp_path: Path) -> None:
-    source = HERE / "pairs.c"
+    source = find("pairs.c")
     output = ["-c", "-o", str(tmp_path / "p.o")]
     told = lacuna_cc("mpich", "-Rpass-missed=lacuna", *options, str(source), *output)
     pattern = re.compile(
@@ -238,17 +238,17 @@ def test_pairs_whose_receives_are_elsewhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["types.c", "nonblocking.c", "collectives.c", "halo.c"])
 def test_no_warnings_of_right_programs(name: str, tmp_path: Path) -> None:
     output = ["-c", "-o", str(tmp_path / "w.o")]
-    assert not warnings(lacuna_cc("mpich", "-Rpass-analysis=lacuna", str(HERE / name), *output))
+    assert not warnings(lacuna_cc("mpich", "-Rpass-analysis=lacuna", str(find(name)), *output))
 
 
 @pytest.mark.parametrize("library", ["mpich", "openmpi", "mpiabi"])
 def test_checks(library: str, tmp_path: Path) -> None:
     """With LACUNA_CHECK=1 each site is compared with MPI_Pack: and agrees, and is told if not."""
-    source, program, wrong = HERE / "types.c", tmp_path / "checked", tmp_path / "wrong.so"
+    source, program, wrong = find("types.c"), tmp_path / "checked", tmp_path / "wrong.so"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LACUNA_CHECK", "1")
         remarks = lacuna_cc(library, *REMARKS, str(source), "-o", str(program))
-    plain_cc(library, "-shared", "-fPIC", str(HERE / "wrong_pack.c"), "-o", str(wrong))
+    plain_cc(library, "-shared", "-fPIC", str(find("wrong_pack.c")), "-o", str(wrong))
     told: list[str] = []
     assert run(library, program, told=told) == plain_result(library, source.name)
     assert "lacuna" not in told[0]
@@ -263,7 +263,7 @@ def test_checks(library: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 def test_kernels_of_escaping_handles_are_registered(library: str, tmp_path: Path) -> None:
     """The preload takes those that fit the type; without it nothing changes."""
-    source, program = HERE / "registered.c", tmp_path / "registered"
+    source, program = find("registered.c"), tmp_path / "registered"
     told: list[str] = []
     # As if all calls were of another file: this program's own would look its types up.
     options = [*REMARKS, "-mllvm", "-lacuna-note=0"]
@@ -297,7 +297,7 @@ def test_kernels_of_escaping_handles_are_registered(library: str, tmp_path: Path
 
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 def test_types_that_nothing_needs_are_not_made(library: str, tmp_path: Path) -> None:
-    lacuna_cc(library, str(HERE / "halo.c"), "-o", str(tmp_path / "halo"))
+    lacuna_cc(library, str(find("halo.c")), "-o", str(tmp_path / "halo"))
     # Open MPI has them made where errors are survived, which these are not.
     left = {name for name in symbols(tmp_path / "halo") if name.startswith("MPI_Type_")}
     assert not left or library == "openmpi"
@@ -308,9 +308,9 @@ def test_link_time_optimization_sees_other_files(tmp_path: Path) -> None:
     objects = []
     for name in ("made_here", "used_here"):
         objects.append(str(tmp_path / f"{name}.o"))
-        lacuna_cc("mpich", "--lto", "-c", str(HERE / f"{name}.c"), "-o", objects[-1])
+        lacuna_cc("mpich", "--lto", "-c", str(find(f"{name}.c")), "-o", objects[-1])
     lacuna_cc("mpich", "--lto", *objects, "-o", str(tmp_path / "together"))
-    sources = [str(HERE / f"{name}.c") for name in ("made_here", "used_here")]
+    sources = [str(find(f"{name}.c")) for name in ("made_here", "used_here")]
     plain_cc("mpich", *sources, "-o", str(tmp_path / "plain"))
     listing = call(["nm", str(tmp_path / "together")], "mpich").stdout
     assert "lacuna.kernel.prefix" in listing  # of short receives

@@ -26,10 +26,10 @@ LIBRARIES = ["debian-mpich", "debian-openmpi", "intelmpi"]
 DEEPER = [LIBRARIES[0], *(pytest.param(name, marks=pytest.mark.depth) for name in LIBRARIES[1:])]
 INTEL = paths.default_mpi_root() / "intelmpi"
 PROGRAMS = {
-    "types": ["fortran_types"],
-    "messages": ["fortran_messages"],
-    "soundness": ["fortran_soundness", "fortran_others"],
-    "registry": ["fortran_registry"],
+    "types": ["types"],
+    "messages": ["messages"],
+    "soundness": ["soundness", "others"],
+    "registry": ["registry"],
 }
 REMARKS = ("-Rpass=lacuna", "-Rpass-missed=lacuna", "-mllvm", "-lacuna-verify")
 REMARK = re.compile(
@@ -95,7 +95,7 @@ def run(
 
 
 def sources(name: str) -> list[str]:
-    return [str(HERE / f"{part}.f90") for part in PROGRAMS[name]]
+    return [str(HERE / "fortran" / f"{part}.f90") for part in PROGRAMS[name]]
 
 
 def agree(name: str, remarks: str) -> None:

@@ -14,6 +14,7 @@ from programs import (
     REMARKS,
     agree,
     deep_if_sharing,
+    find,
     lacuna_cc,
     plain_cc,
     plain_result,
@@ -74,7 +75,7 @@ def test_types_that_are_given_away_are_registered(library: str, tmp_path: Path) 
     """MPI is not called to pack them, so that it makes no difference if it does so wrongly."""
     source, wrong = tmp_path / "given_away.c", tmp_path / "wrong.so"
     source.write_text(GIVEN_AWAY)
-    words = ["-DSENDS", "-shared", "-fPIC", str(HERE / "wrong_pack.c"), "-o", str(wrong)]
+    words = ["-DSENDS", "-shared", "-fPIC", str(find("wrong_pack.c")), "-o", str(wrong)]
     plain_cc(library, *words)
     words = [f"-I{HERE}", "-DPARTS=7", str(source)]
     plain_cc(library, *words, "-o", str(tmp_path / "plain"))
@@ -114,8 +115,8 @@ def test_types_that_are_given_away_are_registered(library: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 def test_types_are_registered_where_that_pays(library: str, tmp_path: Path) -> None:
-    source, counting = HERE / "worth.c", tmp_path / "count.so"
-    plain_cc(library, "-shared", "-fPIC", str(HERE / "count_registered.c"), "-o", str(counting))
+    source, counting = find("worth.c"), tmp_path / "count.so"
+    plain_cc(library, "-shared", "-fPIC", str(find("count_registered.c")), "-o", str(counting))
     remarks = lacuna_cc(library, *REMARKS, str(source), "-o", str(tmp_path / "noting"))
     agree(source, remarks)
     told: list[str] = []

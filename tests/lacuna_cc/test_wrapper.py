@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from programs import HERE, call, environment, lacuna_cc, plain_wrapper, symbols
+from programs import call, environment, find, lacuna_cc, plain_wrapper, symbols
 
 pytestmark = pytest.mark.skipif(
     shutil.which("clang-19") is None, reason="no clang-19; remedy: setup/setup.sh optimizer"
@@ -24,10 +24,11 @@ def test_as_the_compiler_of_cmake(tmp_path: Path) -> None:
         f'#!/bin/sh\nexec "{sys.executable}" -m lacuna.compiler.wrapper --mpi mpich "$@"\n'
     )
     wrapper.chmod(0o755)
+    halo = find("halo.c")
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(p C)\n"
         "find_package(MPI REQUIRED COMPONENTS C)\n"
-        f'add_executable(p "{HERE}/halo.c")\ntarget_link_libraries(p MPI::MPI_C)\n'
+        f'add_executable(p "{halo}")\ntarget_link_libraries(p MPI::MPI_C)\n'
     )
     words = [
         f"-DCMAKE_C_COMPILER={wrapper}",
@@ -47,7 +48,7 @@ def test_files_that_are_not_of_c(tmp_path: Path) -> None:
     lacuna_cc("mpich", "-c", str(tmp_path / "a.s"), "-o", str(tmp_path / "a.o"))
     lacuna_cc("mpich", "-c", str(tmp_path / "b.S"), "-o", str(tmp_path / "b.o"))
     output = ["-o", str(tmp_path / "halo")]
-    lacuna_cc("mpich", "-save-temps=obj", str(HERE / "halo.c"), *output)
+    lacuna_cc("mpich", "-save-temps=obj", str(find("halo.c")), *output)
     assert not {name for name in symbols(tmp_path / "halo") if name.startswith("MPI_Type_")}
 
 
@@ -56,7 +57,7 @@ def test_precompiled_headers(tmp_path: Path) -> None:
     header.write_text("#include <mpi.h>\n")
     lacuna_cc("mpich", "-O2", "-x", "c-header", str(header), "-o", str(made))
     output = ["-o", str(tmp_path / "halo")]
-    lacuna_cc("mpich", "-O2", "-include-pch", str(made), str(HERE / "halo.c"), *output)
+    lacuna_cc("mpich", "-O2", "-include-pch", str(made), str(find("halo.c")), *output)
     assert not {name for name in symbols(tmp_path / "halo") if name.startswith("MPI_Type_")}
 
 
@@ -72,7 +73,7 @@ def test_precompiled_headers(tmp_path: Path) -> None:
 def test_how_the_program_is_compiled_is_its_own(option: str, flag: str, tmp_path: Path) -> None:
     """The templates, which are linked to it, were compiled otherwise."""
     words = [option, "-Wall", "-Werror", "-Rpass=lacuna", "-S", "-emit-llvm"]
-    told = lacuna_cc("mpich", *words, str(HERE / "halo.c"), "-o", str(tmp_path / "halo.ll"))
+    told = lacuna_cc("mpich", *words, str(find("halo.c")), "-o", str(tmp_path / "halo.ll"))
     assert " specialized: " in told
     assert flag in (tmp_path / "halo.ll").read_text()
 
@@ -102,7 +103,7 @@ def test_the_programs_own_headers_come_first(tmp_path: Path) -> None:
 def test_options_in_response_files(tmp_path: Path) -> None:
     """Ours are taken out, also of files that files name, and in quotes."""
     source = tmp_path / "a 'file.c"
-    shutil.copy(HERE / "halo.c", source)
+    shutil.copy(find("halo.c"), source)
     inner, outer = tmp_path / "inner", tmp_path / "outer"
     inner.write_text(f'-O2\n"{source}"\n--mpi \\mpich -o {tmp_path}/halo')
     outer.write_text(f"'-DA=\"b c\"' @{inner} ")
@@ -112,9 +113,9 @@ def test_options_in_response_files(tmp_path: Path) -> None:
         (tmp_path / "halo").unlink()
     # What says that nothing is linked.
     inner.write_text(f"-c -o {tmp_path}/used.o")
-    lacuna_cc("mpich", f"@{inner}", "-Werror", str(HERE / "used_here.c"), "--lto")
+    lacuna_cc("mpich", f"@{inner}", "-Werror", str(find("used_here.c")), "--lto")
     inner.write_text(f"--lto -c -o {tmp_path}/made.o")
-    lacuna_cc("mpich", f"@{inner}", str(HERE / "made_here.c"))
+    lacuna_cc("mpich", f"@{inner}", str(find("made_here.c")))
     inner.write_text("--lto")
     objects = [str(tmp_path / "made.o"), str(tmp_path / "used.o")]
     lacuna_cc("mpich", *objects, f"@{inner}", "-o", str(tmp_path / "together"))
@@ -151,7 +152,7 @@ def test_the_wrapper_is_asked_once(tmp_path: Path) -> None:
     def compile_halo(*words: str) -> int:
         output.unlink(missing_ok=True)
         subprocess.run(
-            [*command, *words, str(HERE / "halo.c"), "-o", str(output)], env=told, check=True
+            [*command, *words, str(find("halo.c")), "-o", str(output)], env=told, check=True
         )
         assert not {name for name in symbols(output) if name.startswith("MPI_Type_")}
         return len(log.read_text().splitlines())
@@ -187,7 +188,7 @@ def test_without_clang_the_plain_compiler_is_called(tmp_path: Path) -> None:
 
 
 def test_a_record_is_explained(tmp_path: Path) -> None:
-    source = str(HERE / "soundness.c")
+    source = str(find("soundness.c"))
     words = [
         "-g",
         "-fsave-optimization-record",
@@ -213,6 +214,6 @@ def test_a_record_is_explained(tmp_path: Path) -> None:
     assert all(asking.values()), asking
     call([word for word in command if word != "--json"], "mpich")
     words[2] = f"-foptimization-record-file={tmp_path}/r.opt.yaml"
-    lacuna_cc("mpich", *words, "-c", str(HERE / "warnings.c"), "-o", str(tmp_path / "r.o"))
+    lacuna_cc("mpich", *words, "-c", str(find("warnings.c")), "-o", str(tmp_path / "r.o"))
     sites = json.loads(call(command, "mpich").stdout)
     assert any(s["outcome"] == "warning" and "never freed" in s["detail"] for s in sites)

@@ -12,7 +12,7 @@ subroutine fill(a, n, seed)
   end do
 end subroutine
 
-include 'fortran_show.inc'
+include 'show.inc'
 
 subroutine exchange(a, n, rank)
   implicit none

@@ -2,7 +2,7 @@
 // request, and the data come all the same.
 #include <setjmp.h>
 
-#include "check.h"
+#include "../check.h"
 
 static jmp_buf back;
 

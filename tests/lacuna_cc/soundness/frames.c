@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 
-#include "check.h"
+#include "../check.h"
 
 extern jmp_buf way_back;
 void perhaps_leave(int leaves);

@@ -1,5 +1,5 @@
 // Isend and Irecv: packed data wait in the frame, and are unpacked where the request completes.
-#include "check.h"
+#include "../check.h"
 
 #define PLACE 4096
 

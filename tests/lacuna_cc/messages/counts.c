@@ -1,7 +1,7 @@
 // MPI-4's functions with MPI_Counts: as those with ints, and nothing of a count is lost.
 #include <stddef.h>
 
-#include "check.h"
+#include "../check.h"
 
 #define PLACE 4096
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "check.h"
+#include "../check.h"
 
 #define PLACE 8192
 

@@ -1,7 +1,7 @@
 // Bcast and Alltoall: ranks that pack and ranks that do not belong together, and nothing else changes.
 #include <stddef.h>
 
-#include "check.h"
+#include "../check.h"
 
 #define PLACE 4096
 

@@ -1,6 +1,6 @@
 // Functions of MPI that the program has itself, as tools do: they are called as often, and for what is not a message,
 // too.
-#include "check.h"
+#include "../check.h"
 
 static int sends, receives, packs, vectors;
 int MPI_Send(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {

@@ -1,6 +1,6 @@
 // The rules of docs/internals/optimizer.md: what is not proven stays as it is, and what the program can see stays the
 // same.
-#include "check.h"
+#include "../check.h"
 
 #define SEND(type, count) \
   if (rank == 0) MPI_Send(sent + 4096, count, type, 1, 5, MPI_COMM_WORLD)

@@ -1,7 +1,7 @@
 // Every constructor, with numbers known and not, both ways. A comment says what becomes of the Send and the Recv.
 #include <stddef.h>
 
-#include "check.h"
+#include "../check.h"
 
 struct cell {
   int id;

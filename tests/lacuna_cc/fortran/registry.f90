@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
 ! Types that are kept in a module, as real programs do: calls look them up when they run.
-include 'fortran_show.inc'
+include 'show.inc'
 
 module halo
   implicit none

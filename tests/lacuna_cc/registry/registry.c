@@ -2,7 +2,7 @@
 // found must be what the handle means then, whoever has freed it, and given it again.
 #include <stddef.h>
 
-#include "check.h"
+#include "../check.h"
 
 #define PLACE 8192
 

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! What fortran_soundness.f90 calls, in a file of its own.
+! What soundness.f90 calls, in a file of its own.
 subroutine another_type(t)
   implicit none
   include 'mpif.h'

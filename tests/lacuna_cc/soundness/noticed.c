@@ -1,6 +1,6 @@
 // What a program could notice: functions of its own that MPI calls, variables that a type reaches
 // or that hold one.
-#include "check.h"
+#include "../check.h"
 
 #define FROM_TO(buffer, type, into)                               \
   if (rank == 0) MPI_Send(buffer, 1, type, 1, 5, MPI_COMM_WORLD); \

@@ -1,6 +1,6 @@
 // Messages that have no room in the frame: packed into memory that is kept from one to the next, up
 // to several at once.
-#include "check.h"
+#include "../check.h"
 
 enum { kLarge = 12 << 20 };
 static char *large_sent, *large_got;

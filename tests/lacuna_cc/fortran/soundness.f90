@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
 ! What must not be specialized, and what is only with care: docs/internals/optimizer.md's rules as Fortran
-! meets them. fortran_others.f90 has what the compiler cannot see.
-include 'fortran_show.inc'
+! meets them. others.f90 has what the compiler cannot see.
+include 'show.inc'
 
 ! The buffer may be MPI_BOTTOM, the status MPI_STATUS_IGNORE: seen when it runs.
 subroutine pass_on(buffer, place, rank, status)

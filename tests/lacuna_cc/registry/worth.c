@@ -1,6 +1,6 @@
 // Whether registering types pays is decided at each place that makes them, again and again. count_registered.c, if it
 // is preloaded, counts how many were registered.
-#include "check.h"
+#include "../check.h"
 
 __attribute__((weak)) int types_registered(void);
 

@@ -1,5 +1,5 @@
 // Errors that the program survives: what it finds then is what it finds without.
-#include "check.h"
+#include "../check.h"
 
 static int errors;
 static int class_of(int code) {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "check.h"
+#include "../check.h"
 
 class Column {
  public:

@@ -1,6 +1,6 @@
 // Displacements in arrays of the run time: MPI reads them when the type is made. Whatever the
 // program does with them then, the type stays what it was.
-#include "check.h"
+#include "../check.h"
 
 enum { kLong = 5000 };  // more than has room in the frame
 
