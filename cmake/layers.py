@@ -94,10 +94,12 @@ APPS = ("applications", "fortran", "ways", ".")
 # The folders of a folder of the engine, likewise. Its unit tests may include all of them: they make
 # types from text, and at random.
 TYPE = (".", "text", "random")
+MACHINE = (".", "probe/loops", "probe")
 EXEC = ("buffers", ".", "stream", "copy")
 ORDERED = {
     "bench/apps": APPS,
     "engine/exec": EXEC,
+    "engine/machine": MACHINE,
     "engine/type": TYPE,
     "interpose": INTERPOSE,
     "optimizer/pass": PASS,

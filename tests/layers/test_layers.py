@@ -97,6 +97,11 @@ def plant(root: Path, name: str, text: str) -> None:
             "bench/apps/applications must not include bench/apps/ways/way.hpp",
         ),
         (
+            "engine/machine/probe/loops/a.cpp",
+            '#include "machine/probe/survey.hpp"\n',
+            "engine/machine/probe/loops must not include engine/machine/probe/survey.hpp",
+        ),
+        (
             "engine/type/a.hpp",
             '#include "type/text/text.hpp"\n',
             "engine/type must not include engine/type/text/text.hpp",

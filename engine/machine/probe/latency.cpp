@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "machine/probe/chase.hpp"
+#include "machine/probe/loops/chase.hpp"
 #include "machine/probe/survey.hpp"
 
 namespace lacuna::probe {

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "machine/probe/chase.hpp"
-#include "machine/probe/moves.hpp"
+#include "machine/probe/loops/chase.hpp"
+#include "machine/probe/loops/moves.hpp"
+#include "machine/probe/loops/timing.hpp"
 #include "machine/probe/survey.hpp"
-#include "machine/probe/timing.hpp"
 
 namespace lacuna::probe {
 namespace {

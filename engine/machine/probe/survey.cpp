@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "machine/probe/moves.hpp"
+#include "machine/probe/loops/moves.hpp"
 
 namespace lacuna::probe {
 namespace {

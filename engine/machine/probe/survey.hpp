@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "machine/probe/curve.hpp"
-#include "machine/probe/memory.hpp"
+#include "machine/probe/loops/memory.hpp"
 #include "machine/probe/topology.hpp"
 #include "machine/profile.hpp"
 

@@ -2,8 +2,8 @@
 //
 // Region: memory for measurements, with pages of a known kind. Permutation: an order that no
 // prefetcher follows.
-#ifndef LACUNA_ENGINE_MACHINE_PROBE_MEMORY_HPP_
-#define LACUNA_ENGINE_MACHINE_PROBE_MEMORY_HPP_
+#ifndef LACUNA_ENGINE_MACHINE_PROBE_LOOPS_MEMORY_HPP_
+#define LACUNA_ENGINE_MACHINE_PROBE_LOOPS_MEMORY_HPP_
 
 #include <cstddef>
 #include <cstdint>
@@ -66,4 +66,4 @@ class Permutation {
 
 }  // namespace lacuna::probe
 
-#endif  // LACUNA_ENGINE_MACHINE_PROBE_MEMORY_HPP_
+#endif  // LACUNA_ENGINE_MACHINE_PROBE_LOOPS_MEMORY_HPP_

@@ -2,8 +2,8 @@
 //
 // Moves: reads, writes and copies of long runs in the CPU's widest vectors, by normal and by
 // non-temporal stores. Lengths are multiples of 1024 bytes, pointers of 64.
-#ifndef LACUNA_ENGINE_MACHINE_PROBE_MOVES_HPP_
-#define LACUNA_ENGINE_MACHINE_PROBE_MOVES_HPP_
+#ifndef LACUNA_ENGINE_MACHINE_PROBE_LOOPS_MOVES_HPP_
+#define LACUNA_ENGINE_MACHINE_PROBE_LOOPS_MOVES_HPP_
 
 #include <cstddef>
 #include <cstdint>
@@ -23,4 +23,4 @@ const Moves& best_moves();
 
 }  // namespace lacuna::probe
 
-#endif  // LACUNA_ENGINE_MACHINE_PROBE_MOVES_HPP_
+#endif  // LACUNA_ENGINE_MACHINE_PROBE_LOOPS_MOVES_HPP_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "machine/probe/memory.hpp"
+#include "machine/probe/loops/memory.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

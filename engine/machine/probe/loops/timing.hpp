@@ -2,8 +2,8 @@
 //
 // Times work in many short samples: shorter than a scheduler's time slice, so that on a busy
 // machine most of them are not interrupted, and longer than the clock's resolution.
-#ifndef LACUNA_ENGINE_MACHINE_PROBE_TIMING_HPP_
-#define LACUNA_ENGINE_MACHINE_PROBE_TIMING_HPP_
+#ifndef LACUNA_ENGINE_MACHINE_PROBE_LOOPS_TIMING_HPP_
+#define LACUNA_ENGINE_MACHINE_PROBE_LOOPS_TIMING_HPP_
 
 #include <algorithm>
 #include <chrono>
@@ -64,4 +64,4 @@ inline double median(const std::vector<double>& sorted) { return sorted[sorted.s
 
 }  // namespace lacuna::probe
 
-#endif  // LACUNA_ENGINE_MACHINE_PROBE_TIMING_HPP_
+#endif  // LACUNA_ENGINE_MACHINE_PROBE_LOOPS_TIMING_HPP_

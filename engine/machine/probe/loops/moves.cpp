@@ -6,10 +6,10 @@
 #ifndef HWY_IS_DEBUG_BUILD
 #define HWY_IS_DEBUG_BUILD 0  // its asserts would need a library
 #endif
-#include "machine/probe/moves.hpp"
+#include "machine/probe/loops/moves.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "machine/probe/moves.cpp"
+#define HWY_TARGET_INCLUDE "machine/probe/loops/moves.cpp"
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

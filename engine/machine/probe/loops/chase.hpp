@@ -2,8 +2,8 @@
 //
 // Chase: dependent loads (pointer chasing) in an order that no prefetcher follows. Touches:
 // independent accesses, one to a line, in a given order.
-#ifndef LACUNA_ENGINE_MACHINE_PROBE_CHASE_HPP_
-#define LACUNA_ENGINE_MACHINE_PROBE_CHASE_HPP_
+#ifndef LACUNA_ENGINE_MACHINE_PROBE_LOOPS_CHASE_HPP_
+#define LACUNA_ENGINE_MACHINE_PROBE_LOOPS_CHASE_HPP_
 
 #include <cstddef>
 #include <cstdint>
@@ -39,4 +39,4 @@ void store_each(char* base, const std::vector<uint32_t>& offsets);
 
 }  // namespace lacuna::probe
 
-#endif  // LACUNA_ENGINE_MACHINE_PROBE_CHASE_HPP_
+#endif  // LACUNA_ENGINE_MACHINE_PROBE_LOOPS_CHASE_HPP_

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "machine/probe/chase.hpp"
+#include "machine/probe/loops/chase.hpp"
 
 #include <cstring>
 
-#include "machine/probe/memory.hpp"
-#include "machine/probe/timing.hpp"
+#include "machine/probe/loops/memory.hpp"
+#include "machine/probe/loops/timing.hpp"
 
 namespace lacuna::probe {
 namespace {

@@ -2,16 +2,16 @@
 //
 // The orders in which the probe touches memory, and how long its samples are. Nothing here is
 // timed.
-#include "machine/probe/chase.hpp"
+#include "machine/probe/loops/chase.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <set>
 
-#include "machine/probe/memory.hpp"
-#include "machine/probe/moves.hpp"
-#include "machine/probe/timing.hpp"
+#include "machine/probe/loops/memory.hpp"
+#include "machine/probe/loops/moves.hpp"
+#include "machine/probe/loops/timing.hpp"
 
 namespace lacuna::probe {
 namespace {
