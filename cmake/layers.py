@@ -95,10 +95,12 @@ APPS = ("applications", "fortran", "ways", ".")
 # types from text, and at random.
 TYPE = (".", "text", "random")
 MACHINE = (".", "probe/loops", "probe")
+GPU = ("bodies", ".")
 EXEC = ("buffers", ".", "stream", "copy")
 ORDERED = {
     "bench/apps": APPS,
     "engine/exec": EXEC,
+    "engine/gpu": GPU,
     "engine/machine": MACHINE,
     "engine/type": TYPE,
     "interpose": INTERPOSE,

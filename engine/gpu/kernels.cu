@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The kernels on the device; their bodies are in words.hpp, bytes.hpp and tiles.hpp.
+// The kernels on the device; their bodies are in bodies/.
 #include <cstring>
 
 #include "gpu/kernels.hpp"

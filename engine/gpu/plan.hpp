@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "gpu/bytes.hpp"
-#include "gpu/tiles.hpp"
-#include "gpu/words.hpp"
+#include "gpu/bodies/bytes.hpp"
+#include "gpu/bodies/tiles.hpp"
+#include "gpu/bodies/words.hpp"
 #include "type/type.hpp"
 
 namespace lacuna::gpu {

@@ -97,6 +97,11 @@ def plant(root: Path, name: str, text: str) -> None:
             "bench/apps/applications must not include bench/apps/ways/way.hpp",
         ),
         (
+            "engine/gpu/bodies/a.hpp",
+            '#include "gpu/plan.hpp"\n',
+            "engine/gpu/bodies must not include engine/gpu/plan.hpp",
+        ),
+        (
             "engine/machine/probe/loops/a.cpp",
             '#include "machine/probe/survey.hpp"\n',
             "engine/machine/probe/loops must not include engine/machine/probe/survey.hpp",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Piece: what a kernel moves: a nest of loops over a run or over a list of runs, as plain data that
-// host and device read alike. pieces.cpp makes it from a layout; words.hpp, bytes.hpp and tiles.hpp
-// move it.
+// host and device read alike. ../pieces.cpp makes it from a layout; words.hpp, bytes.hpp and
+// tiles.hpp move it.
 //
 // Terms:
 //   digit    one loop. A word's number in the piece is a number in mixed radix, whose digits are
@@ -12,8 +12,8 @@
 //   ranked   a leaf of unequal runs. A bit for each unit of the packed stream says whether a run
 //            begins there. The run of a unit is the number of bits up to it: a count for each 32
 //            units, and one popcount, instead of a search.
-#ifndef LACUNA_ENGINE_GPU_PIECE_HPP_
-#define LACUNA_ENGINE_GPU_PIECE_HPP_
+#ifndef LACUNA_ENGINE_GPU_BODIES_PIECE_HPP_
+#define LACUNA_ENGINE_GPU_BODIES_PIECE_HPP_
 
 #include <cstddef>
 #include <cstdint>
@@ -205,4 +205,4 @@ LACUNA_HD uint32_t first_bit_of(uint32_t mask) {
 
 }  // namespace lacuna::gpu
 
-#endif  // LACUNA_ENGINE_GPU_PIECE_HPP_
+#endif  // LACUNA_ENGINE_GPU_BODIES_PIECE_HPP_

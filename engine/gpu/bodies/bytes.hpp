@@ -6,10 +6,10 @@
 // whole aligned words around them, drops the other bytes, and goes on with the next run. Unpacking
 // may write no byte beside the runs, so each thread writes single bytes: neighbouring threads of a
 // warp write neighbouring bytes, which touches few sectors at a time.
-#ifndef LACUNA_ENGINE_GPU_BYTES_HPP_
-#define LACUNA_ENGINE_GPU_BYTES_HPP_
+#ifndef LACUNA_ENGINE_GPU_BODIES_BYTES_HPP_
+#define LACUNA_ENGINE_GPU_BODIES_BYTES_HPP_
 
-#include "gpu/words.hpp"
+#include "gpu/bodies/words.hpp"
 
 namespace lacuna::gpu {
 
@@ -205,4 +205,4 @@ LACUNA_HD void copy_of(const CopyJob& job, uint64_t tile, uint32_t thread, uint3
 
 }  // namespace lacuna::gpu
 
-#endif  // LACUNA_ENGINE_GPU_BYTES_HPP_
+#endif  // LACUNA_ENGINE_GPU_BODIES_BYTES_HPP_

@@ -3,10 +3,10 @@
 // Transposes, where neighbours in memory are far apart in the packed stream: a block moves a tile
 // through shared memory. One phase goes along memory, the other along the stream, so that both
 // sides are coalesced. Between them the block synchronises.
-#ifndef LACUNA_ENGINE_GPU_TILES_HPP_
-#define LACUNA_ENGINE_GPU_TILES_HPP_
+#ifndef LACUNA_ENGINE_GPU_BODIES_TILES_HPP_
+#define LACUNA_ENGINE_GPU_BODIES_TILES_HPP_
 
-#include "gpu/words.hpp"
+#include "gpu/bodies/words.hpp"
 
 namespace lacuna::gpu {
 
@@ -145,4 +145,4 @@ LACUNA_HD void tile_phase(const TilesJobOf<kOuter>& job, const TileAt& at, uint3
 
 }  // namespace lacuna::gpu
 
-#endif  // LACUNA_ENGINE_GPU_TILES_HPP_
+#endif  // LACUNA_ENGINE_GPU_BODIES_TILES_HPP_

@@ -2,13 +2,13 @@
 //
 // Kernels that move a piece word by word in the order of the packed stream, so that neighbouring
 // threads of a warp move neighbouring words of the stream. A block moves a tile: kUnroll words for
-// each thread, or one, where that is faster (choose.cpp). It finds the digits of the tile's first
-// word by 64-bit divisions, and those of each word from there by 32-bit ones. On the host the same
-// functions run thread by thread.
-#ifndef LACUNA_ENGINE_GPU_WORDS_HPP_
-#define LACUNA_ENGINE_GPU_WORDS_HPP_
+// each thread, or one, where that is faster (../choose.cpp). It finds the digits of the tile's
+// first word by 64-bit divisions, and those of each word from there by 32-bit ones. On the host the
+// same functions run thread by thread.
+#ifndef LACUNA_ENGINE_GPU_BODIES_WORDS_HPP_
+#define LACUNA_ENGINE_GPU_BODIES_WORDS_HPP_
 
-#include "gpu/piece.hpp"
+#include "gpu/bodies/piece.hpp"
 
 namespace lacuna::gpu {
 
@@ -309,4 +309,4 @@ LACUNA_HD void copy_words(const CopyJob& job, uint64_t tile, uint32_t thread, ui
 
 }  // namespace lacuna::gpu
 
-#endif  // LACUNA_ENGINE_GPU_WORDS_HPP_
+#endif  // LACUNA_ENGINE_GPU_BODIES_WORDS_HPP_
