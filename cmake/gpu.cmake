@@ -45,7 +45,7 @@ add_library(lacuna_gpu_timing OBJECT
   bench/gpu/device.cpp
   bench/gpu/report.cpp
   bench/gpu/timing.cpp
-  bench/gpu/rivals.cu)
+  bench/gpu/kernels/rivals.cu)
 target_include_directories(lacuna_gpu_timing PUBLIC ${PROJECT_SOURCE_DIR} engine include)
 target_link_libraries(lacuna_gpu_timing PRIVATE CUDA::cudart_static)
 # What `lacuna machine --gpu` and `lacuna bench gpu` start.
@@ -54,7 +54,7 @@ add_executable(lacuna-gpu-bench
   bench/gpu/bench.cpp
   bench/gpu/corpus.cpp
   bench/gpu/families.cpp
-  bench/gpu/nests.cu
+  bench/gpu/kernels/nests.cu
   bench/gpu/small.cpp
   bench/engine/lists.cpp
   bench/engine/rivals/by_hand_shape.cpp)

@@ -91,6 +91,7 @@ PASS = ("base", "handles", "types", "calls", "remarks", ".")
 TEMPLATES = (".", "values", "calls")
 # And those of the bench.
 APPS = ("applications", "fortran", "ways", ".")
+BENCH_GPU = ("kernels", ".")
 # The folders of a folder of the engine, likewise. Its unit tests may include all of them: they make
 # types from text, and at random.
 TYPE = (".", "text", "random")
@@ -99,6 +100,7 @@ GPU = ("bodies", ".")
 EXEC = ("buffers", ".", "stream", "copy")
 ORDERED = {
     "bench/apps": APPS,
+    "bench/gpu": BENCH_GPU,
     "engine/exec": EXEC,
     "engine/gpu": GPU,
     "engine/machine": MACHINE,

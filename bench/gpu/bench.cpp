@@ -2,8 +2,8 @@
 //
 // lacuna-gpu-bench: the speed of packing and unpacking in a device's memory. It is compared with
 // the device's own copy of as many bytes as the payload and the touched sectors of 32 bytes, and
-// with rivals: the copies of copies.hpp, the kernels of rivals.hpp and nests.hpp. Lacuna and each
-// rival are checked before they are timed. `lacuna bench gpu` starts it.
+// with rivals: the copies of copies.hpp, the kernels of kernels/. Lacuna and each rival are checked
+// before they are timed. `lacuna bench gpu` starts it.
 //
 //   lacuna-gpu-bench [--out FILE] [--rows FILE] [--only PATTERN]... [--quick] [--own] [--sectors]
 //
@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "bench/gpu/cases.hpp"
+#include "bench/gpu/kernels/rivals.hpp"
 #include "bench/gpu/report.hpp"
-#include "bench/gpu/rivals.hpp"
 #include "bench/gpu/small.hpp"
 #include "bench/gpu/timing.hpp"
 

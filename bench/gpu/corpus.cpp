@@ -12,8 +12,8 @@
 #include "bench/engine/rivals/by_hand_shape.hpp"
 #include "bench/gpu/cases.hpp"
 #include "bench/gpu/copies.hpp"
-#include "bench/gpu/nests.hpp"
-#include "bench/gpu/rivals.hpp"
+#include "bench/gpu/kernels/nests.hpp"
+#include "bench/gpu/kernels/rivals.hpp"
 #include "type/text/text.hpp"
 #include "type/typemap.hpp"
 

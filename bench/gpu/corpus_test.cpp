@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bench/gpu/cases.hpp"
-#include "bench/gpu/nest_places.hpp"
-#include "bench/gpu/rivals.hpp"
+#include "bench/gpu/kernels/nest_places.hpp"
+#include "bench/gpu/kernels/rivals.hpp"
 
 namespace lacuna::bench {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bench/gpu/device.hpp"
 
-#include "bench/gpu/rivals.hpp"
+#include "bench/gpu/kernels/rivals.hpp"
 
 namespace lacuna::bench {
 

@@ -7,8 +7,8 @@
 
 #include "bench/gpu/cases.hpp"
 #include "bench/gpu/copies.hpp"
-#include "bench/gpu/nests.hpp"
-#include "bench/gpu/rivals.hpp"
+#include "bench/gpu/kernels/nests.hpp"
+#include "bench/gpu/kernels/rivals.hpp"
 
 namespace lacuna::bench {
 namespace {

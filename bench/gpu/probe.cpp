@@ -10,8 +10,8 @@
 #include <cstring>
 #include <string>
 
+#include "bench/gpu/kernels/rivals.hpp"
 #include "bench/gpu/report.hpp"
-#include "bench/gpu/rivals.hpp"
 #include "bench/gpu/timing.hpp"
 
 namespace lacuna::bench {

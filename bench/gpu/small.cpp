@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/gpu/device.hpp"
-#include "bench/gpu/rivals.hpp"
+#include "bench/gpu/kernels/rivals.hpp"
 #include "bench/gpu/timing.hpp"
 
 namespace lacuna::bench {

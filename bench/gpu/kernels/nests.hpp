@@ -3,8 +3,8 @@
 // Rivals for the rows of the corpus, whose loops are those of an application's own code
 // (bench/engine/rivals/by_hand_shape.hpp): by hand; and with a thread for each basic element that
 // divides by the counts of all loops, as in yaksa's generated kernels. A kernel for each nest.
-#ifndef LACUNA_BENCH_GPU_NESTS_HPP_
-#define LACUNA_BENCH_GPU_NESTS_HPP_
+#ifndef LACUNA_BENCH_GPU_KERNELS_NESTS_HPP_
+#define LACUNA_BENCH_GPU_KERNELS_NESTS_HPP_
 
 #include <cuda_runtime_api.h>
 
@@ -52,4 +52,4 @@ void move_runs(bool is_pack, std::byte* mem, std::byte* packed, int64_t n, const
 
 }  // namespace lacuna::bench
 
-#endif  // LACUNA_BENCH_GPU_NESTS_HPP_
+#endif  // LACUNA_BENCH_GPU_KERNELS_NESTS_HPP_

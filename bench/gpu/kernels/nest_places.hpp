@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Where the words of a nest are, on the device and, for the tests, on the host.
-#ifndef LACUNA_BENCH_GPU_NEST_PLACES_HPP_
-#define LACUNA_BENCH_GPU_NEST_PLACES_HPP_
+#ifndef LACUNA_BENCH_GPU_KERNELS_NEST_PLACES_HPP_
+#define LACUNA_BENCH_GPU_KERNELS_NEST_PLACES_HPP_
 
-#include "bench/gpu/nests.hpp"
+#include "bench/gpu/kernels/nests.hpp"
 
 #if defined(__CUDACC__)
 #define LACUNA_BENCH_HD __host__ __device__
@@ -64,4 +64,4 @@ LACUNA_BENCH_HD void locate(const DeviceNest& nest, int loops, Number index, int
 
 }  // namespace lacuna::bench
 
-#endif  // LACUNA_BENCH_GPU_NEST_PLACES_HPP_
+#endif  // LACUNA_BENCH_GPU_KERNELS_NEST_PLACES_HPP_

@@ -3,8 +3,8 @@
 // Kernels with which lacuna's are compared: kernels by hand for each family, as a good programmer
 // would write them for that one type; and kernels with a thread for each basic element that divides
 // by the counts of all loops at run time, as in yaksa's generated kernels.
-#ifndef LACUNA_BENCH_GPU_RIVALS_HPP_
-#define LACUNA_BENCH_GPU_RIVALS_HPP_
+#ifndef LACUNA_BENCH_GPU_KERNELS_RIVALS_HPP_
+#define LACUNA_BENCH_GPU_KERNELS_RIVALS_HPP_
 
 #include <cuda_runtime_api.h>
 
@@ -43,4 +43,4 @@ void compare(const std::byte* a, const std::byte* b, size_t bytes, unsigned long
 
 }  // namespace lacuna::bench
 
-#endif  // LACUNA_BENCH_GPU_RIVALS_HPP_
+#endif  // LACUNA_BENCH_GPU_KERNELS_RIVALS_HPP_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/gpu/rivals.hpp"
+#include "bench/gpu/kernels/rivals.hpp"
 
 namespace lacuna::bench {
 namespace {

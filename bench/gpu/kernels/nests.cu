@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/gpu/nest_places.hpp"
-#include "bench/gpu/nests.hpp"
+#include "bench/gpu/kernels/nest_places.hpp"
+#include "bench/gpu/kernels/nests.hpp"
 
 namespace lacuna::bench {
 namespace {
