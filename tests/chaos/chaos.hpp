@@ -175,7 +175,7 @@ struct Step {
 extern const std::vector<Step> kCommSteps, kCollectiveSteps, kMessageSteps, kExchangeSteps,
     kRequestSteps, kErrorSteps, kCallbackSteps;
 
-// collectives.cpp and comms.cpp: shared by steps.
+// steps/collectives.cpp and steps/comms.cpp: shared by steps.
 void collective_on(Program* p, Random* draw, const CommPtr& comm);
 CommPtr add_comm(Program* p, std::vector<int> group);
 void drop_comm(Program* p, const CommPtr& comm, bool disconnect);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Steps of messages among all ranks of a communicator.
-#include "chaos.hpp"
+#include "tests/chaos/chaos.hpp"
 
 namespace chaos {
 

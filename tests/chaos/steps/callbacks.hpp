@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef LACUNA_TESTS_CHAOS_CALLBACKS_HPP_
-#define LACUNA_TESTS_CHAOS_CALLBACKS_HPP_
+#ifndef LACUNA_TESTS_CHAOS_STEPS_CALLBACKS_HPP_
+#define LACUNA_TESTS_CHAOS_STEPS_CALLBACKS_HPP_
 
 #include <mpi.h>
 
@@ -11,4 +11,4 @@ MPI_Op a_user_op();
 
 }  // namespace chaos
 
-#endif  // LACUNA_TESTS_CHAOS_CALLBACKS_HPP_
+#endif  // LACUNA_TESTS_CHAOS_STEPS_CALLBACKS_HPP_

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "callbacks.hpp"
-#include "chaos.hpp"
+#include "tests/chaos/chaos.hpp"
 
 namespace chaos {
 

@@ -5,7 +5,7 @@
 // library.
 #include "callbacks.hpp"
 
-#include "chaos.hpp"
+#include "tests/chaos/chaos.hpp"
 
 namespace chaos {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "chaos.hpp"
+#include "tests/chaos/chaos.hpp"
 
 namespace chaos {
 

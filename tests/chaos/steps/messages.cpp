@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "chaos.hpp"
+#include "tests/chaos/chaos.hpp"
 
 namespace chaos {
 
