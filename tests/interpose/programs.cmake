@@ -10,21 +10,21 @@ set(lacuna_interpose_sources
   device/ends_test.cpp
   device/memory.cpp
   direct/callbacks_test.cpp
-  direct/cut_element_test.cpp
   direct/direct_test.cpp
   direct/ends_test.cpp
-  direct/first_test.cpp
   direct/given_up_test.cpp
   direct/limits_test.cpp
-  direct/log_test.cpp
   direct/persistent_test.cpp
   direct/pool_test.cpp
-  direct/probe_test.cpp
-  direct/probers_test.cpp
-  direct/protected_gaps_test.cpp
   direct/ring_test.cpp
-  direct/tokens_test.cpp
-  direct/watched_test.cpp
+  direct/tokens/cut_element_test.cpp
+  direct/tokens/first_test.cpp
+  direct/tokens/log_test.cpp
+  direct/tokens/probe_test.cpp
+  direct/tokens/probers_test.cpp
+  direct/tokens/protected_gaps_test.cpp
+  direct/tokens/tokens_test.cpp
+  direct/tokens/watched_test.cpp
   faults/errors_pending_test.cpp
   faults/errors_test.cpp
   files/file_calls.cpp

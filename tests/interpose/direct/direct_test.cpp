@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What only the direct path can get wrong: messages that look like tokens, pieces, and statuses
-// (probes: probe_test.cpp). The other topics run with LACUNA_DIRECT=1, too.
+// (probes: tokens/probe_test.cpp). The other topics run with LACUNA_DIRECT=1, too.
 #include <cmath>
 #include <cstdint>
 #include <vector>
