@@ -4,12 +4,7 @@
 // MPI_Finalize, after the program's own callbacks there; before, after and in programs that only
 // use sessions, every gate is closed and every call passes through.
 #include <atomic>
-#include <cstdarg>
-#include <cstring>
 #include <mutex>
-#include <new>
-#include <string>
-#include <string_view>
 
 #include "base/options.hpp"
 #include "interpose/device/arenas.hpp"
@@ -31,13 +26,12 @@
 #include "interpose/observe/verify.hpp"
 #include "interpose/requests/freed.hpp"
 #include "interpose/requests/table.hpp"
+#include "interpose/start/announce.hpp"
 #include "interpose/start/discover.hpp"
 #include "interpose/start/gather.hpp"
 #include "interpose/start/pipelining.hpp"
 #include "interpose/types/guard.hpp"
 #include "interpose/types/record.hpp"
-#include "machine/profile.hpp"
-#include "plan/plan.hpp"
 
 namespace lacuna {
 
@@ -80,30 +74,6 @@ uint32_t allowed_families() {
   return families;
 }
 
-void complain(const Table& table) {
-  if (!log_wanted()) return;
-  for (const std::string& sentence : option_complaints()) log_line(sentence);
-  const std::string& isa = option_text(OptionId::kIsa);
-  const std::string_view kernels = default_kernels().isa;
-  if (!isa.empty() && isa != kernels)
-    log_line("LACUNA_ISA=" + isa + " is not available here; " + std::string(kernels) + " is used");
-  const std::string& distance = option_text(OptionId::kDistance);
-  if (!distance.empty() && distance != "close" && distance != "far" && distance != "alternate" &&
-      distance != "turns") {
-    log_line("LACUNA_DISTANCE=" + distance +
-             " is not understood: it must be close, far or alternate; it is measured");
-  }
-  if (pipelining_wanted() && !option_flag(OptionId::kDirect))
-    log_line(
-        "LACUNA_PIPELINE has no effect without LACUNA_DIRECT; remedy: set LACUNA_DIRECT=1, too");
-  if (option_flag(OptionId::kCosts) && !report_wanted())
-    log_line("LACUNA_COSTS has no effect without LACUNA_REPORT; remedy: set LACUNA_REPORT=1, too");
-  for (const std::string* sentence :
-       {&cpu_in_force().complaint, &host_profile().complaint, &table.complaint}) {
-    if (!sentence->empty()) log_line(*sentence);
-  }
-}
-
 // The other ranks of the node wait for this rank's vote on the direct path, even if lacuna does not
 // start here. So it is cast exactly once: by cast(), or as a no in the destructor.
 class Vote {
@@ -125,26 +95,6 @@ class Vote {
   bool is_due_;
 };
 
-std::string_view why_not(direct::Agreement found) noexcept {
-  switch (found) {
-    case direct::Agreement::kUnknownJob:
-      return "the launcher does not give the job's id and its number of ranks on this node";
-    case direct::Agreement::kNotMet:
-      return "a rank of this node did not answer in MPI_Init (LACUNA_DIRECT_WAIT)";
-    case direct::Agreement::kRefused:
-      return "a rank of this node cannot use it, or has no access to the others' shared memory";
-    default:
-      return "no other rank is on this node";
-  }
-}
-
-// One sentence for the job, if pipelining is wanted and there is none.
-void start_pipelining(bool receives_tokens) {
-  const std::string_view why_none = agree_on_pipelining(receives_tokens);
-  if (!why_none.empty() && log_wanted() && g_runtime.rank == 0)
-    log_line("pipelined messages off: " + std::string(why_none));
-}
-
 // The direct path needs all receives and completions of every rank to go through the wrappers.
 // LACUNA_VERIFY compares packed data, so it turns the path off.
 void start_direct(Vote* vote) {
@@ -153,49 +103,12 @@ void start_direct(Vote* vote) {
   const direct::Agreement found = vote->cast(willing);
   if (found == direct::Agreement::kReached) {
     g_always_open = kDirectSwitch;
+  } else {
+    log_direct_off(found, willing);
   }
-  if (pipelining_wanted()) start_pipelining(found == direct::Agreement::kReached);
-  if (found == direct::Agreement::kReached) {
-    if (!direct::may_settle()) direct::need_statuses();
-  } else if (log_wanted()) {
-    std::string sentence = "shared-memory path off: ";
-    sentence += willing ? why_not(found)
-                : g_runtime.outlives_failures
-                    ? "the program may go on after a rank has failed (MPI fault tolerance)"
-                    : "LACUNA_VERIFY is set, or receives may be completed where lacuna cannot "
-                      "see it (a tool preloaded before lacuna)";
-    log_line(sentence);
-  }
-}
-
-// One line for the job, so that a log without handled calls still shows that lacuna was on.
-void say_on() {
-  if (!log_wanted() || g_runtime.rank != 0) return;
-  std::string sentence = "on: lacuna ";
-  sentence.append(lacuna_version())
-      .append(" under ")
-      .append(g_runtime.library)
-      .append(", ")
-      .append(std::to_string(g_runtime.size));
-  sentence += g_runtime.size == 1 ? " rank" : " ranks";
-  const CpuChoice& cpu = cpu_in_force();
-  sentence.append("; CPU: ").append(cpu.row->name).append(" (").append(cpu.why).append(")");
-  sentence.append("; table: ").append(g_runtime.table->source).append("; ");
-  sentence += g_always_open != 0 ? "shared-memory path on" : "shared-memory path off";
-  if (!option_flag(OptionId::kDirect))
-    sentence += " (LACUNA_DIRECT=0)";
-  else if (g_runtime.spawned)
-    sentence += ": this job was spawned";
-  if (direct::has_pipeline()) sentence += "; messages between nodes pipelined";
-  if ((g_allowed & kInsideSwitch) != 0) sentence += "; inside the library, too";
-  log_line(sentence);
-}
-
-void say_disabled() {
-  if (!log_wanted() || !next_is_complete()) return;
-  int rank = 0;
-  next_functions().MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0) log_line("off: LACUNA_DISABLE is set");
+  if (pipelining_wanted())
+    log_no_pipelining(agree_on_pipelining(found == direct::Agreement::kReached));
+  if (g_always_open != 0 && !direct::may_settle()) direct::need_statuses();
 }
 
 uint32_t watched() {
@@ -297,15 +210,14 @@ void start_or_throw() {
   // and would never vote.
   Vote vote(option_flag(OptionId::kDirect) && next_is_complete() && !g_runtime.spawned);
   if (disabled || !next_is_complete()) {
-    if (disabled)
-      say_disabled();
-    else if (log_wanted())
-      log_line(std::string("off: the MPI library has no ") + next_lacks() +
-               ", which lacuna needs; remedy: use an MPI library of MPI 3.1 or newer");
+    if (!disabled)
+      log_lacking(next_lacks());
+    else if (next_is_complete())
+      log_disabled(next);
     return;
   }
   learn_library(next, &g_runtime);
-  complain(*g_runtime.table);
+  log_complaints(*g_runtime.table);
   g_probing = make_probe(next, &g_runtime);
   if (!g_probing || !start_types(&g_runtime.type_keyval)) return;
   find_mpi_code();
@@ -320,7 +232,7 @@ void start_or_throw() {
   if (inside::start()) g_allowed |= kInsideSwitch;
   if (vote.is_due()) start_direct(&vote);
   direct::describe_process(g_runtime.rank, g_runtime.size, job_id(), g_always_open != 0);
-  say_on();
+  log_on(g_always_open != 0, (g_allowed & kInsideSwitch) != 0);
 }
 
 // If anything fails, lacuna stays off and the program runs as without it. But once this rank has
