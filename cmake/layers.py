@@ -97,12 +97,14 @@ BENCH_GPU = ("kernels", ".")
 TYPE = (".", "text", "random")
 MACHINE = (".", "probe/loops", "probe")
 GPU = ("bodies", ".")
+KERNELS = ("record", "strided", "list", "transpose", "small", ".")
 EXEC = ("buffers", ".", "stream", "copy")
 ORDERED = {
     "bench/apps": APPS,
     "bench/gpu": BENCH_GPU,
     "engine/exec": EXEC,
     "engine/gpu": GPU,
+    "engine/kernels": KERNELS,
     "engine/machine": MACHINE,
     "engine/type": TYPE,
     "interpose": INTERPOSE,
