@@ -5,6 +5,7 @@
 // into any type of the same signature.
 #include "interpose/messages/message.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "interpose/device/moves.hpp"
@@ -104,7 +105,13 @@ bool promise_pieces(const Decision& decision, const void* buf, MPI_Count count, 
     return false;
   }
   const int to = direct::rank_in_world(comm, dest);
-  if (to < 0) return false;
+  const auto is_there = [&](const direct::Peer& peer) { return peer.rank == to; };
+  // A rank of this node has no peer where memory was refused.
+  if (to < 0 ||
+      (!direct::pipeline().within_nodes && std::ranges::any_of(direct::peers(), is_there))) {
+    return false;
+  }
+  const InLibrary inside;  // no payload is received meanwhile
   Staging token = borrow_staging(direct::kTokenBytes, blocking);
   const Plan& plan = *decision.record->plan;
   if (!token || !outgoing->pieces.prepare(to, decision.bytes, plan, count,

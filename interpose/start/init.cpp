@@ -78,11 +78,13 @@ uint32_t allowed_families() {
 // start here. So it is cast exactly once: by cast(), or as a no in the destructor.
 class Vote {
  public:
-  explicit Vote(bool is_due) noexcept : is_due_(is_due) {}
+  explicit Vote(bool is_due) noexcept
+      : is_due_(is_due), is_due_for_job_(is_due && pipelining_wanted()) {}
   Vote(const Vote&) = delete;
   Vote& operator=(const Vote&) = delete;
   ~Vote() {
     if (is_due_) direct::agree(false, false);
+    if (is_due_for_job_ && g_probing) agree_on_pipelining(false);
   }
 
   bool is_due() const noexcept { return is_due_; }
@@ -90,9 +92,14 @@ class Vote {
     is_due_ = false;
     return direct::agree(willing, pipelining_wanted());
   }
+  // On pipelined messages, with all ranks of the job. Returns why there are none.
+  std::string_view cast_for_job(bool willing) noexcept {
+    return std::exchange(is_due_for_job_, false) ? agree_on_pipelining(willing) : "";
+  }
 
  private:
   bool is_due_;
+  bool is_due_for_job_;
 };
 
 // The direct path needs all receives and completions of every rank to go through the wrappers.
@@ -101,14 +108,15 @@ void start_direct(Vote* vote) {
   const bool willing = g_runtime.nonblocking && !receives_may_be_hidden() &&
                        !is_watched(kVerified) && !g_runtime.outlives_failures;
   const direct::Agreement found = vote->cast(willing);
-  if (found == direct::Agreement::kReached) {
+  const bool receives_tokens = found == direct::Agreement::kReached;
+  const std::string_view why_whole = vote->cast_for_job(receives_tokens);
+  if (receives_tokens && (direct::peers().size() > 1 || direct::has_pipeline())) {
     g_always_open = kDirectSwitch;
+    if (!direct::may_settle()) direct::need_statuses();
   } else {
-    log_direct_off(found, willing);
+    log_direct_off(receives_tokens ? direct::Agreement::kAlone : found, willing);
   }
-  if (pipelining_wanted())
-    log_no_pipelining(agree_on_pipelining(found == direct::Agreement::kReached));
-  if (g_always_open != 0 && !direct::may_settle()) direct::need_statuses();
+  if (pipelining_wanted()) log_no_pipelining(why_whole);
 }
 
 uint32_t watched() {

@@ -15,10 +15,12 @@
 
 #include "base/options.hpp"
 #include "interpose/direct/node/peers.hpp"
+#include "interpose/direct/node/waits.hpp"
 #include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
+#include "interpose/observe/log.hpp"
 #include "interpose/start/job_communicator.hpp"
 #include "source_id.gen.hpp"
 
@@ -80,6 +82,10 @@ int first_far_rank() noexcept {
   return kNobody;
 }
 
+constexpr int64_t kLeastWindow = int64_t{256} << 10;
+// Ranks of other nodes may come as much later as the ranks of a node wait for each other.
+constexpr int64_t kNodesWait = 4;
+
 constexpr int kTried[] = {32 << 10, 16 << 10, 8 << 10, 4 << 10};
 
 // Sends a message of each length, the longest first, of which the partner receives none until it is
@@ -88,7 +94,11 @@ int try_eager(MPI_Comm comm, int partner, std::byte* bytes) noexcept {
   using Clock = std::chrono::steady_clock;
   constexpr auto kPatience = std::chrono::milliseconds(20);
   const Next& next = next_functions();
+  MPI_Status status;
   int found = 0;
+  // The connection is made first.
+  next.MPI_Send(&found, sizeof(found), runtime().byte, partner, kGoTag, comm);
+  next.MPI_Recv(&found, sizeof(found), runtime().byte, partner, kGoTag, comm, &status);
   for (const int length : kTried) {
     MPI_Request request;
     if (next.MPI_Isend(bytes, length, runtime().byte, partner, kTrialTag, comm, &request) !=
@@ -108,9 +118,11 @@ int try_eager(MPI_Comm comm, int partner, std::byte* bytes) noexcept {
 
 void answer_trials(MPI_Comm comm, std::byte* bytes) noexcept {
   const Next& next = next_functions();
+  MPI_Status status;
+  int found = 0;
+  next.MPI_Recv(&found, sizeof(found), runtime().byte, 0, kGoTag, comm, &status);
+  next.MPI_Send(&found, sizeof(found), runtime().byte, 0, kGoTag, comm);
   for (const int length : kTried) {
-    int found = 0;
-    MPI_Status status;
     next.MPI_Recv(&found, sizeof(found), runtime().byte, 0, kGoTag, comm, &status);
     next.MPI_Recv(bytes, length, runtime().byte, 0, kTrialTag, comm, &status);
     if (found != 0) return;
@@ -149,13 +161,20 @@ bool pipelining_wanted() noexcept {
 std::string_view agree_on_pipelining(bool willing) noexcept {
   const Next& next = next_functions();
   if (runtime().size == 1) return "there is one rank";
+  if (direct::window_of(runtime().size) < kLeastWindow) return "there are too many ranks";
   direct::Pipeline agreed{};
   Terms terms;
-  if (!make_job_communicator(option_integer(OptionId::kDirectWait),
-                             "MPI_Init: until all ranks have agreed on pipelined messages",
+  constexpr const char* kWait = "MPI_Init: until all ranks have agreed on pipelined messages";
+  if (!make_job_communicator(kNodesWait * option_integer(OptionId::kDirectWait), kWait,
                              &agreed.comm)) {
-    return "a rank did not answer in MPI_Init (LACUNA_DIRECT_WAIT)";
+    if (!runtime().outlives_failures) {
+      log_line(
+          "LACUNA_PIPELINE: a rank did not answer in MPI_Init; it has another value, or no lacuna. "
+          "Communicators that are made later may hang; remedy: set it in all ranks, or in none");
+    }
+    return "not all ranks have answered in MPI_Init";
   }
+  const direct::ListedWait note(kWait);
   const bool has_world = next.MPI_Comm_group(runtime().comm_world, &agreed.world) == MPI_SUCCESS;
   const bool ok = agree(agreed.comm, willing && has_world && !g_gate.threads, &terms);
   if (!ok || terms.partner == kNobody || terms.piece_bytes == 0) {
@@ -164,7 +183,8 @@ std::string_view agree_on_pipelining(bool willing) noexcept {
     if (ok && terms.partner != kNobody) return "the library sends no message of 4 KiB eagerly";
     return ok && terms.piece_bytes != 0
                ? "all ranks are on one node"
-               : "a rank has another lacuna, several threads, or no shared-memory path";
+               : "a rank has another lacuna or several threads, or does not receive tokens "
+                 "(LACUNA_VERIFY, or no shared-memory path on its node)";
   }
   agreed.piece_bytes = terms.piece_bytes;
   agreed.window = direct::window_of(runtime().size);

@@ -10,14 +10,15 @@ namespace lacuna::direct {
 
 enum class Agreement : uint8_t {
   kReached,     // all ranks are willing, have the same build, and map each other's arenas
-  kAlone,       // no other rank of the job is on this node
+  kAlone,       // no other rank of the job is on this node, and nothing was set up
   kUnknownJob,  // the launcher does not tell which ranks belong to the job
   kNotMet,      // not all have come within LACUNA_DIRECT_WAIT
   kRefused,     // a rank is unwilling, has another build, or cannot open an arena
 };
 // Waits for the other ranks of this node, without calling the MPI library (meeting.hpp). So ranks
 // of other nodes and ranks without lacuna need not take part. All ranks of the node get the same
-// answer.
+// answer. `alone_too`: a rank that is alone on its node agrees with itself, for tokens to other
+// nodes.
 Agreement agree(bool willing, bool alone_too) noexcept;
 
 }  // namespace lacuna::direct

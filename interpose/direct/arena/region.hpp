@@ -20,8 +20,8 @@
 
 namespace lacuna::direct {
 
-// Random, agreed upon by the ranks of a node in MPI_Init. The one assumption of the direct path is
-// that no message of a program begins with these 16 bytes (probability 2^-128).
+// Random, agreed upon by the ranks of a node, or of the job, in MPI_Init. The one assumption of the
+// direct path is that no message of a program begins with these 16 bytes (probability 2^-128).
 struct Secret {
   uint64_t word[2];
   bool operator==(const Secret&) const = default;
@@ -31,12 +31,14 @@ struct Secret {
 // the token as elements; and a size that messages seldom have.
 struct Token {
   Secret secret;
-  uint32_t sender;  // index among the ranks of the node
+  // In brackets: of a pipelined message between nodes (direct/pipeline/).
+  uint32_t sender;  // index among the ranks of the node (rank in MPI_COMM_WORLD)
   uint32_t unused;
-  int64_t offset;  // of the region in the sender's arena
+  int64_t offset;  // of the region in the sender's arena (below 0, says for which receiver)
   int64_t bytes;   // of payload
-  uint64_t id;     // unique for each sender; upper bits: the receiver
-  int64_t zero[4];
+  uint64_t id;     // unique for each sender; upper bits: the receiver (number of the message)
+  int64_t piece;   // 0 (bytes of each piece but the last)
+  int64_t zero[3];
 };
 inline constexpr int kReceiverShift = 48;
 inline constexpr int64_t kTokenBytes = sizeof(Token);

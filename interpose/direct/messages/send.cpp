@@ -154,7 +154,7 @@ bool is_through(const Region& region, int64_t bytes) noexcept {
 
 void write_token(Region* region, int64_t payload_bytes, const Peer& to) noexcept {
   const uint64_t id = announce_token(to);
-  region->token = {secret(), own_index(), 0, offset_of(region), payload_bytes, id, {}};
+  region->token = {secret(), own_index(), 0, offset_of(region), payload_bytes, id, 0, {}};
   region->id.store(id, std::memory_order_release);
 }
 

@@ -10,6 +10,8 @@
 namespace lacuna::direct {
 namespace {
 
+constexpr int kNotesInWindow = 32;
+
 // Never destroyed: MPI_Finalize may come after the destructors of static objects.
 std::unordered_map<int, FarRank>& far_ranks() {
   static auto* const all = new std::unordered_map<int, FarRank>;
@@ -37,35 +39,40 @@ FarRank* find_far_rank(int rank) noexcept {
   return found != far_ranks().end() ? &found->second : nullptr;
 }
 
-// A note has the sum of all messages, so one makes up for those that were left out: while the one
-// before is on its way, and for less than a quarter of the window.
+// A note has the sum of all messages, so one makes up for those that were left out.
 void note_received(int rank, FarRank* from, int64_t bytes) noexcept {
   const Next& next = next_functions();
   from->received_bytes += bytes;
-  if (from->received_bytes - from->note < pipeline().window / 4) return;
-  if (from->has_sent_note) {
-    int done = 0;
-    if (next.MPI_Test(&from->sent_note, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done == 0)
-      return;
+  const uint64_t all_to = from->received.all_to();
+  if (from->received_bytes - from->note.bytes < pipeline().window / kNotesInWindow &&
+      all_to - from->note.all_to < kMessageTags / kNotesInWindow) {
+    return;
   }
-  from->note = from->received_bytes;
+  const First first(&from->is_noting);
+  if (!first) return;
+  // The library sends it eagerly.
+  if (from->has_sent_note) next.MPI_Wait(&from->sent_note, MPI_STATUS_IGNORE);
+  from->note = {from->received_bytes, from->received.all_to()};
   from->has_sent_note = next.MPI_Isend(&from->note, sizeof(from->note), runtime().byte, rank,
                                        kNoteTag, pipeline().comm, &from->sent_note) == MPI_SUCCESS;
 }
 
 void receive_notes() noexcept {
+  static constinit bool is_receiving = false;
+  const First first(&is_receiving);
+  if (!first) return;
   const Next& next = next_functions();
   for (;;) {
     int flag = 0;
     MPI_Status status;
-    int64_t note = 0;
+    Note note;
     if (next.MPI_Iprobe(MPI_ANY_SOURCE, kNoteTag, pipeline().comm, &flag, &status) != MPI_SUCCESS ||
         flag == 0 ||
         next.MPI_Recv(&note, sizeof(note), runtime().byte, status.MPI_SOURCE, kNoteTag,
                       pipeline().comm, &status) != MPI_SUCCESS) {
       return;
     }
-    if (FarRank* from = find_far_rank(status.MPI_SOURCE)) from->known_bytes = note;
+    if (FarRank* from = find_far_rank(status.MPI_SOURCE)) from->known = note;
   }
 }
 

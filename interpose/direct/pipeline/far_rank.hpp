@@ -18,23 +18,48 @@ class ReceivedNumbers {
  public:
   bool has(uint64_t number) const { return number <= all_to_ || later_.count(number) != 0; }
   void add(uint64_t number);
+  // The number up to which all have been received.
+  uint64_t all_to() const { return all_to_; }
 
  private:
   uint64_t all_to_ = 0;  // numbers begin at 1
   std::set<uint64_t> later_;
 };
 
+// What a receiver tells a sender: how much it has received from it, and up to which number all.
+struct Note {
+  int64_t bytes = 0;
+  uint64_t all_to = 0;
+};
+
 struct FarRank {
   uint64_t numbers = 0;  // of messages sent to it
   int64_t sent_bytes = 0;
-  int64_t known_bytes = 0;  // of these, received as its last note says
-  bool closed = false;      // pieces were sent whose token was not
+  Note known;           // of these, as its last note says
+  bool closed = false;  // nothing more is pipelined to it: pieces were sent whose token was not
 
   ReceivedNumbers received;
   int64_t received_bytes = 0;
-  int64_t note = 0;  // the send buffer of the last note
+  Note note;  // the send buffer of the last note
   MPI_Request sent_note;
   bool has_sent_note = false;
+  bool is_noting = false;
+};
+
+// True for whoever comes first, until it is destroyed: the library's calls may call back, and so
+// come here again.
+class First {
+ public:
+  explicit First(bool* taken) noexcept : taken_(*taken ? nullptr : taken) { *taken = true; }
+  ~First() {
+    if (taken_ != nullptr) *taken_ = false;
+  }
+  First(const First&) = delete;
+  First& operator=(const First&) = delete;
+  explicit operator bool() const noexcept { return taken_ != nullptr; }
+
+ private:
+  bool* taken_;
 };
 
 // Throws std::bad_alloc.

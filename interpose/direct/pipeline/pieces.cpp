@@ -12,6 +12,7 @@
 #include "interpose/direct/node/waits.hpp"
 #include "interpose/direct/pipeline/far_rank.hpp"
 #include "interpose/direct/pipeline/pipeline.hpp"
+#include "interpose/library/error_handlers.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 
@@ -23,7 +24,8 @@ struct SentPieces {
   uint64_t number = 0;
   int64_t bytes = 0;
   int64_t piece = 0;
-  bool has_begun = false;  // a piece has been sent
+  bool has_begun = false;  // to send pieces
+  bool given_up = false;
   Staging packed;
   std::vector<MPI_Request> requests;  // of the pieces that the library may still be sending
   SentPieces* next = nullptr;
@@ -51,6 +53,9 @@ void wait_until_sent(SentPieces* message) noexcept {
 }
 
 void sweep_left() noexcept {
+  static constinit bool is_sweeping = false;
+  const First first(&is_sweeping);
+  if (!first) return;
   for (SentPieces** link = &g_left; *link != nullptr;) {
     SentPieces* const message = *link;
     if (!is_sent(message)) {
@@ -72,8 +77,8 @@ int64_t whole_piece(const Plan& plan, int64_t count) noexcept {
 
 }  // namespace
 
-Pieces::~Pieces() {
-  if (sent_ == nullptr) return;
+void Pieces::end() noexcept {
+  if (!sent_->has_begun) give_up();  // an error handler of the program's has thrown
   if (is_sent(sent_)) {
     delete sent_;
     return;
@@ -87,7 +92,10 @@ bool Pieces::prepare(int to, int64_t bytes, const Plan& plan, int64_t count, Tok
   receive_notes();
   sweep_left();
   FarRank& far = far_rank(to);
-  if (far.closed || far.sent_bytes - far.known_bytes + bytes > pipeline().window) return false;
+  if (far.closed || far.sent_bytes - far.known.bytes + bytes > pipeline().window ||
+      far.numbers - far.known.all_to >= kMessageTags - 1) {
+    return false;
+  }
   auto message = std::make_unique<SentPieces>();
   message->piece = whole_piece(plan, count);
   const int64_t pieces = (bytes + message->piece - 1) / message->piece;
@@ -104,7 +112,8 @@ bool Pieces::prepare(int to, int64_t bytes, const Plan& plan, int64_t count, Tok
             offset_for(to),
             bytes,
             message->number,
-            {message->piece}};
+            message->piece,
+            {}};
   sent_ = message.release();
   return true;
 } catch (const std::bad_alloc&) {
@@ -114,6 +123,7 @@ bool Pieces::prepare(int to, int64_t bytes, const Plan& plan, int64_t count, Tok
 void Pieces::send(const Plan& plan, const void* buf, int64_t count, bool waits) noexcept {
   const Next& next = next_functions();
   SentPieces& message = *sent_;
+  message.has_begun = true;
   std::byte* const mem = address(buf, 0);
   for (int64_t begin = 0; begin < message.bytes; begin += message.piece) {
     const int64_t end = std::min(message.bytes, begin + message.piece);
@@ -121,10 +131,13 @@ void Pieces::send(const Plan& plan, const void* buf, int64_t count, bool waits) 
     move_part<true>(plan, mem, count, begin, end, packed, end - begin, true);
     MPI_Request request;
     if (next.MPI_Isend(packed, static_cast<int>(end - begin), runtime().byte, message.to,
-                       tag_of(message.number), pipeline().comm, &request) == MPI_SUCCESS) {
-      message.requests.push_back(request);
-      message.has_begun = true;
+                       tag_of(message.number), pipeline().comm, &request) != MPI_SUCCESS) {
+      // The receiver waits for it. As if the message itself could not be sent.
+      find_far_rank(message.to)->closed = true;
+      raise_error(runtime().comm_world, MPI_ERR_OTHER);
+      return;
     }
+    message.requests.push_back(request);
   }
   if (!waits) return;
   const ListedWait note("MPI_Send: until its pieces have left for another node");
@@ -132,11 +145,13 @@ void Pieces::send(const Plan& plan, const void* buf, int64_t count, bool waits) 
 }
 
 void Pieces::give_up() noexcept {
+  if (std::exchange(sent_->given_up, true)) return;
   FarRank& far = *find_far_rank(sent_->to);
-  if (sent_->has_begun) {  // nobody will receive them, so their tag must not be used again
-    far.closed = true;
+  if (sent_->has_begun || far.numbers != sent_->number) {
+    far.closed = true;  // nobody will receive them, so their tag must not be used again
     return;
   }
+  --far.numbers;
   far.sent_bytes -= sent_->bytes;
 }
 
@@ -148,8 +163,8 @@ void end_sent_pieces() noexcept {
 
 bool is_expected(const Token& token) noexcept {
   if (!has_pipeline() || token.offset != offset_for(runtime().rank) || token.bytes <= kTokenBytes ||
-      token.sender >= static_cast<uint32_t>(runtime().size) || token.id == 0 ||
-      token.zero[0] <= 0 || token.zero[0] > pipeline().piece_bytes) {
+      token.sender >= static_cast<uint32_t>(runtime().size) || token.id == 0 || token.piece <= 0 ||
+      token.piece > pipeline().piece_bytes) {
     return false;
   }
   const FarRank* from = find_far_rank(static_cast<int>(token.sender));
@@ -157,10 +172,10 @@ bool is_expected(const Token& token) noexcept {
 }
 
 ArrivingPieces::ArrivingPieces(const Token& token, std::byte* where) noexcept
-    : token_(token), where_(where), pieces_((token.bytes + token.zero[0] - 1) / token.zero[0]) {
+    : token_(token), where_(where), pieces_((token.bytes + token.piece - 1) / token.piece) {
   if (where == nullptr) {
-    ring_ = need_staging(kAhead * token.zero[0], false);
-    if (!ring_) ring_ = need_staging((ahead_ = kFewAhead) * token.zero[0], false);
+    ring_ = need_staging(kAhead * token.piece, false);
+    if (!ring_) ring_ = need_staging((ahead_ = kFewAhead) * token.piece, false);
     if (!ring_) ahead_ = 0;
   }
   while (posted_ < pieces_ && posted_ < ahead_ && post()) {
@@ -168,16 +183,16 @@ ArrivingPieces::ArrivingPieces(const Token& token, std::byte* where) noexcept
 }
 
 int64_t ArrivingPieces::end_of(int64_t piece) const noexcept {
-  return std::min(token_.bytes, (piece + 1) * token_.zero[0]);
+  return std::min(token_.bytes, (piece + 1) * token_.piece);
 }
 
 std::byte* ArrivingPieces::place_of(int64_t piece) const noexcept {
-  return where_ != nullptr ? where_ + piece * token_.zero[0]
-                           : ring_.data() + piece % ahead_ * token_.zero[0];
+  return where_ != nullptr ? where_ + piece * token_.piece
+                           : ring_.data() + piece % ahead_ * token_.piece;
 }
 
 bool ArrivingPieces::post() noexcept {
-  const auto bytes = static_cast<int>(end_of(posted_) - posted_ * token_.zero[0]);
+  const auto bytes = static_cast<int>(end_of(posted_) - posted_ * token_.piece);
   if (next_functions().MPI_Irecv(place_of(posted_), bytes, runtime().byte,
                                  static_cast<int>(token_.sender), tag_of(token_.id),
                                  pipeline().comm, &requests_[posted_ % kAhead]) != MPI_SUCCESS) {
@@ -194,7 +209,7 @@ const std::byte* ArrivingPieces::next(int64_t* begin, int64_t* end) noexcept {
   const ListedWait note("until a piece of a message from another node has come");
   if (next_functions().MPI_Wait(&requests_[received_ % kAhead], MPI_STATUS_IGNORE) != MPI_SUCCESS)
     return nullptr;
-  *begin = received_ * token_.zero[0];
+  *begin = received_ * token_.piece;
   *end = end_of(received_);
   return place_of(received_++);
 }
@@ -212,6 +227,7 @@ ArrivingPieces::~ArrivingPieces() {
     FarRank& from = far_rank(static_cast<int>(token_.sender));
     from.received.add(token_.id);
     note_received(static_cast<int>(token_.sender), &from, token_.bytes);
+    sweep_left();
   } catch (const std::bad_alloc&) {
     // An old copy of this token might be taken for a new one, and its sender's window stays full.
   }

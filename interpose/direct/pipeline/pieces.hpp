@@ -24,11 +24,13 @@ class Pieces {
   Pieces() = default;
   Pieces(Pieces&& other) noexcept : sent_(std::exchange(other.sent_, nullptr)) {}
   Pieces& operator=(Pieces&&) = delete;
-  ~Pieces();
+  ~Pieces() {
+    if (sent_ != nullptr) end();
+  }
   explicit operator bool() const noexcept { return sent_ != nullptr; }
 
   // Takes a number for a message of `bytes` to this rank of MPI_COMM_WORLD, and writes its token.
-  // False: the window is full, or out of memory.
+  // False: too much is on its way to it, or out of memory.
   bool prepare(int to, int64_t bytes, const Plan& plan, int64_t count, Token* token) noexcept;
   // Packs and sends the pieces. `waits`: until the library has sent all of them.
   void send(const Plan& plan, const void* buf, int64_t count, bool waits) noexcept;
@@ -36,6 +38,8 @@ class Pieces {
   void give_up() noexcept;
 
  private:
+  void end() noexcept;
+
   SentPieces* sent_ = nullptr;
 };
 

@@ -12,15 +12,12 @@
 #include "interpose/library/runtime.hpp"
 
 namespace lacuna::direct {
-namespace {
-
+namespace detail {
 constinit Pipeline g_pipeline{};
-
-}  // namespace
+}  // namespace detail
+using detail::g_pipeline;
 
 void start_pipeline(const Pipeline& agreed) noexcept { g_pipeline = agreed; }
-
-const Pipeline& pipeline() noexcept { return g_pipeline; }
 
 int64_t window_of(int ranks) noexcept {
   constexpr int64_t kAll = int64_t{256} << 20;

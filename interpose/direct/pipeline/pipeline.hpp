@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "interpose/direct/arena/region.hpp"
+#include "interpose/library/next.hpp"
 #include "mpi/header.hpp"
 
 namespace lacuna::direct {
@@ -33,7 +34,10 @@ void start_pipeline(const Pipeline& agreed) noexcept;
 void await_last_tokens(void (*finish_receives)()) noexcept;
 // Completes what was sent. Collective.
 void stop_pipeline() noexcept;
-const Pipeline& pipeline() noexcept;
+namespace detail {
+LACUNA_HIDDEN extern Pipeline g_pipeline;
+}  // namespace detail
+inline const Pipeline& pipeline() noexcept { return detail::g_pipeline; }
 inline bool has_pipeline() noexcept { return pipeline().piece_bytes > 0; }
 
 // The window for a job of so many ranks: all of them together send no rank more than 256 MiB that
@@ -48,7 +52,8 @@ int rank_in_world(MPI_Comm comm, int rank) noexcept;
 inline bool is_pipelined(const Token& token) noexcept { return token.offset < 0; }
 inline int64_t offset_for(int receiver) noexcept { return -1 - int64_t{receiver}; }
 
-// Tags on the communicator: a message's number, which the window keeps unique, or a note.
+// Tags on the communicator: for notes, and for the pieces of a message, by its number. Of messages
+// that have not been received no two have the same (Pieces::prepare()).
 inline constexpr int kNoteTag = 32767;
 inline constexpr uint64_t kMessageTags = 16384;
 inline int tag_of(uint64_t number) noexcept { return static_cast<int>(number % kMessageTags); }

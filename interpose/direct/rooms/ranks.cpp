@@ -324,10 +324,10 @@ const Peer* peer_of(MPI_Comm comm, int rank) noexcept {
 }
 
 bool may_send_token(MPI_Comm comm, int rank) noexcept {
+  if (has_pipeline()) return true;
   const Ranks* ranks = ranks_of(comm, false);
   if (ranks == nullptr) return true;
   const Peer* peer = find_peer(*ranks, rank);
-  if (has_pipeline()) return true;
   return peer != nullptr && (peers().size() > kMostCountedPeers || !all_tokens_arrived(*peer));
 }
 

@@ -25,7 +25,7 @@ void stop_ranks() noexcept;
 const Peer* peer_of(MPI_Comm comm, int rank) noexcept;
 
 // Whether a message from this rank of `comm` may be a token: a token from there is on its way. True
-// in doubt.
+// in doubt, and always in jobs with pipelined messages.
 bool may_send_token(MPI_Comm comm, int rank) noexcept;
 
 // A number for the lifetime of `comm`, different for communicators that have the same handle one

@@ -164,6 +164,25 @@ TOPIC(pipeline_window) {
   }
 }
 
+// More messages than there are tags for their pieces, while the first has not been received.
+TOPIC(pipeline_many) {
+  const Runs first(1 << 17, 16);
+  const Runs small(96, 8);
+  constexpr int kMessages = 17000;
+  if (g_rank == 0) {
+    const std::vector<char> data = first.buffer(5);
+    MPI_Request request;
+    MPI_Isend(data.data(), 1, first.type, 1, 8, MPI_COMM_WORLD, &request);
+    for (int i = 0; i < kMessages; ++i) send(small, 0, 1, 9, i, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else if (g_rank == 1) {
+    bool ok = true;
+    for (int i = 0; i < kMessages; ++i) ok = receive(small, 0, 0, 9, i, MPI_COMM_WORLD) && ok;
+    CHECK(ok);
+    CHECK(receive(first, 0, 0, 8, 5, MPI_COMM_WORLD));
+  }
+}
+
 // Ranks have other numbers in a communicator, and are in the other group of an intercommunicator.
 TOPIC(pipeline_on_communicators) {
   const Runs runs(1 << 19, 24);
