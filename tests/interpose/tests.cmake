@@ -95,8 +95,10 @@ lacuna_interpose_test(pipeline DEPTH VARIATION ENV ${pipeline}
   TOPICS @pipeline @matched @direct @watched @p2p @nonblocking @modes @persistent @exchange @lifetime @errors @large
     direct_persistent direct_persistent_order direct_truncation_asked direct_truncation_by_library
     direct_testall_of_three @freed direct_probe_truncation direct_truncation_of_several direct_sendrecv_truncated)
-lacuna_interpose_test(pipeline RANKS 4 ENV ${pipeline} TOPICS @pipeline direct_many_held @collectives)
-lacuna_interpose_test(pipeline.policy ENV ${pipeline} LACUNA_ALWAYS=0 TOPICS @pipeline)
+lacuna_interpose_test(pipeline RANKS 4 DEPTH VARIATION ENV ${pipeline}
+  TOPICS pipeline_order pipeline_on_communicators pipeline_finalize direct_many_held @collectives)
+lacuna_interpose_test(pipeline.policy ENV ${pipeline} LACUNA_ALWAYS=0
+  TOPICS pipeline_order pipeline_window pipeline_on_communicators pipeline_finalize)
 lacuna_interpose_test(pipeline.pool DEPTH VARIATION ENV ${pipeline} LACUNA_POOL_MB=1 TOPICS pipeline_lengths pipeline_order)
 lacuna_interpose_test(pipeline.random PROGRAM interpose_random_FAMILY RANKS 4 DEPTH VARIATION
   ENV ${pipeline} LACUNA_TEST_SEEDS=${LACUNA_PROGRAMS} LACUNA_TEST_FIRST=80000 TOPICS random_programs)
