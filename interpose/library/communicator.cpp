@@ -214,4 +214,11 @@ bool query_neighbor_ranks(MPI_Comm comm, std::vector<int>* sources, std::vector<
   return ok;
 }
 
+bool group_of_peers(MPI_Comm comm, MPI_Group* group, int* inter) noexcept {
+  const Next& next = next_functions();
+  if (next.MPI_Comm_test_inter(comm, inter) != MPI_SUCCESS) return false;
+  return (*inter != 0 ? next.MPI_Comm_remote_group(comm, group)
+                      : next.MPI_Comm_group(comm, group)) == MPI_SUCCESS;
+}
+
 }  // namespace lacuna

@@ -43,6 +43,10 @@ bool is_communicator(MPI_Comm comm);
 // communicators (MPIX_Stream_recv, MPIX_Recv_enqueue).
 bool has_plain_ranks(MPI_Comm comm) noexcept;
 
+// The group whose ranks are the sources and destinations of messages on `comm`: the remote one of
+// an intercommunicator (`inter`). The caller frees it. False: the library refused.
+bool group_of_peers(MPI_Comm comm, MPI_Group* group, int* inter) noexcept;
+
 // The communicator whose error handler MPICH calls for an error that belongs to none:
 // MPI_COMM_WORLD; for MPICH 5, MPI_COMM_SELF if the program has set a handler there.
 MPI_Comm comm_of_unattached_errors();

@@ -116,7 +116,7 @@ void start_direct(Vote* vote) {
   } else {
     log_direct_off(receives_tokens ? direct::Agreement::kAlone : found, willing);
   }
-  if (pipelining_wanted()) log_no_pipelining(why_whole);
+  log_no_pipelining(why_whole);
 }
 
 uint32_t watched() {

@@ -34,6 +34,7 @@ constexpr int kNobody = -1;
 
 // What rank 0 sends to all.
 struct Terms {
+  int32_t willing = 0;        // all ranks
   int32_t partner = kNobody;  // tries eager messages with rank 0
   int32_t piece_bytes = 0;
   direct::Secret secret{};
@@ -138,13 +139,11 @@ bool agree(MPI_Comm comm, bool willing, Terms* terms) noexcept {
   if (!gather_votes(comm, &vote)) return false;
   if (runtime().rank == 0 && vote.willing != 0 &&
       getrandom(&terms->secret, sizeof(terms->secret), 0) == sizeof(terms->secret)) {
+    terms->willing = 1;
     terms->partner = first_far_rank();
   }
   if (!broadcast(comm, terms)) return false;
-  if (terms->partner == kNobody) {
-    terms->piece_bytes = vote.willing;  // of rank 0
-    return broadcast(comm, terms);
-  }
+  if (terms->partner == kNobody) return true;
   if (runtime().rank == 0) terms->piece_bytes = try_eager(comm, terms->partner, bytes.get());
   if (runtime().rank == terms->partner) answer_trials(comm, bytes.get());
   return broadcast(comm, terms);
@@ -177,11 +176,11 @@ std::string_view agree_on_pipelining(bool willing) noexcept {
   const direct::ListedWait note(kWait);
   const bool has_world = next.MPI_Comm_group(runtime().comm_world, &agreed.world) == MPI_SUCCESS;
   const bool ok = agree(agreed.comm, willing && has_world && !g_gate.threads, &terms);
-  if (!ok || terms.partner == kNobody || terms.piece_bytes == 0) {
+  if (!ok || terms.piece_bytes == 0) {
     if (has_world) next.MPI_Group_free(&agreed.world);
     next.MPI_Comm_free(&agreed.comm);
     if (ok && terms.partner != kNobody) return "the library sends no message of 4 KiB eagerly";
-    return ok && terms.piece_bytes != 0
+    return ok && terms.willing != 0
                ? "all ranks are on one node"
                : "a rank has another lacuna or several threads, or does not receive tokens "
                  "(LACUNA_VERIFY, or no shared-memory path on its node)";

@@ -11,7 +11,7 @@ bool pipelining_wanted() noexcept;
 
 // Collective over MPI_COMM_WORLD, of all ranks where pipelining is wanted: agrees on it. `willing`:
 // this rank receives tokens. Returns why there is none; empty: there is. Costs 3 log2(ranks)
-// messages of up to 24 bytes at most, those of MPI_Comm_idup, and some between two ranks.
+// messages of up to 32 bytes at most, those of MPI_Comm_idup, and some between two ranks.
 std::string_view agree_on_pipelining(bool willing) noexcept;
 
 }  // namespace lacuna

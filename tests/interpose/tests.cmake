@@ -99,7 +99,8 @@ lacuna_interpose_test(pipeline RANKS 4 DEPTH VARIATION ENV ${pipeline}
   TOPICS pipeline_order pipeline_on_communicators pipeline_finalize direct_many_held @collectives)
 lacuna_interpose_test(pipeline.policy ENV ${pipeline} LACUNA_ALWAYS=0
   TOPICS pipeline_order pipeline_window pipeline_on_communicators pipeline_finalize)
-lacuna_interpose_test(pipeline.pool DEPTH VARIATION ENV ${pipeline} LACUNA_POOL_MB=1 TOPICS pipeline_lengths pipeline_order)
+lacuna_interpose_test(pipeline.pool DEPTH VARIATION ENV ${pipeline} LACUNA_POOL_MB=1
+  TOPICS pipeline_lengths pipeline_order)
 lacuna_interpose_test(pipeline.random PROGRAM interpose_random_FAMILY RANKS 4 DEPTH VARIATION
   ENV ${pipeline} LACUNA_TEST_SEEDS=${LACUNA_PROGRAMS} LACUNA_TEST_FIRST=80000 TOPICS random_programs)
 lacuna_interpose_test(pipeline.faults PROGRAM interpose_faults_FAMILY DEPTH VARIATION ENV ${pipeline}

@@ -48,19 +48,18 @@ void note_received(int rank, FarRank* from, int64_t bytes) noexcept {
       all_to - from->note.all_to < kMessageTags / kNotesInWindow) {
     return;
   }
-  const First first(&from->is_noting);
-  if (!first) return;
-  // The library sends it eagerly.
-  if (from->has_sent_note) next.MPI_Wait(&from->sent_note, MPI_STATUS_IGNORE);
+  const ReentryGuard outermost(&from->is_noting);
+  if (!outermost) return;
+  next.MPI_Wait(&from->sent_note, MPI_STATUS_IGNORE);  // the library sends it eagerly
   from->note = {from->received_bytes, from->received.all_to()};
-  from->has_sent_note = next.MPI_Isend(&from->note, sizeof(from->note), runtime().byte, rank,
-                                       kNoteTag, pipeline().comm, &from->sent_note) == MPI_SUCCESS;
+  next.MPI_Isend(&from->note, sizeof(from->note), runtime().byte, rank, kNoteTag, pipeline().comm,
+                 &from->sent_note);
 }
 
 void receive_notes() noexcept {
   static constinit bool is_receiving = false;
-  const First first(&is_receiving);
-  if (!first) return;
+  const ReentryGuard outermost(&is_receiving);
+  if (!outermost) return;
   const Next& next = next_functions();
   for (;;) {
     int flag = 0;
@@ -76,11 +75,9 @@ void receive_notes() noexcept {
   }
 }
 
-void send_last_notes() noexcept {
-  for (auto& [rank, far] : far_ranks()) {
-    if (far.has_sent_note) next_functions().MPI_Wait(&far.sent_note, MPI_STATUS_IGNORE);
-    far.has_sent_note = false;
-  }
+void await_sent_notes() noexcept {
+  for (auto& [rank, far] : far_ranks())
+    next_functions().MPI_Wait(&far.sent_note, MPI_STATUS_IGNORE);
 }
 
 }  // namespace lacuna::direct

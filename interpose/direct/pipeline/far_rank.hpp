@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <set>
 
+#include "interpose/library/runtime.hpp"
 #include "mpi/header.hpp"
 
 namespace lacuna::direct {
@@ -41,25 +42,26 @@ struct FarRank {
   ReceivedNumbers received;
   int64_t received_bytes = 0;
   Note note;  // the send buffer of the last note
-  MPI_Request sent_note;
-  bool has_sent_note = false;
+  MPI_Request sent_note = runtime().request_null;
   bool is_noting = false;
 };
 
-// True for whoever comes first, until it is destroyed: the library's calls may call back, and so
-// come here again.
-class First {
+// Guards a function against being entered again. Its MPI calls may run callbacks of the program,
+// which may call MPI. False: an outer call of the function is under way.
+class ReentryGuard {
  public:
-  explicit First(bool* taken) noexcept : taken_(*taken ? nullptr : taken) { *taken = true; }
-  ~First() {
-    if (taken_ != nullptr) *taken_ = false;
+  explicit ReentryGuard(bool* entered) noexcept : entered_(*entered ? nullptr : entered) {
+    *entered = true;
   }
-  First(const First&) = delete;
-  First& operator=(const First&) = delete;
-  explicit operator bool() const noexcept { return taken_ != nullptr; }
+  ~ReentryGuard() {
+    if (entered_ != nullptr) *entered_ = false;
+  }
+  ReentryGuard(const ReentryGuard&) = delete;
+  ReentryGuard& operator=(const ReentryGuard&) = delete;
+  explicit operator bool() const noexcept { return entered_ != nullptr; }
 
  private:
-  bool* taken_;
+  bool* entered_;
 };
 
 // Throws std::bad_alloc.
@@ -72,7 +74,7 @@ void note_received(int rank, FarRank* from, int64_t bytes) noexcept;
 // Receives the notes that have come.
 void receive_notes() noexcept;
 // Waits until all notes have been sent. Call before MPI_Finalize.
-void send_last_notes() noexcept;
+void await_sent_notes() noexcept;
 
 }  // namespace lacuna::direct
 

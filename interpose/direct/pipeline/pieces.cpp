@@ -25,7 +25,6 @@ struct SentPieces {
   int64_t bytes = 0;
   int64_t piece = 0;
   bool has_begun = false;  // to send pieces
-  bool given_up = false;
   Staging packed;
   std::vector<MPI_Request> requests;  // of the pieces that the library may still be sending
   SentPieces* next = nullptr;
@@ -54,8 +53,8 @@ void wait_until_sent(SentPieces* message) noexcept {
 
 void sweep_left() noexcept {
   static constinit bool is_sweeping = false;
-  const First first(&is_sweeping);
-  if (!first) return;
+  const ReentryGuard outermost(&is_sweeping);
+  if (!outermost) return;
   for (SentPieces** link = &g_left; *link != nullptr;) {
     SentPieces* const message = *link;
     if (!is_sent(message)) {
@@ -78,7 +77,7 @@ int64_t whole_piece(const Plan& plan, int64_t count) noexcept {
 }  // namespace
 
 void Pieces::end() noexcept {
-  if (!sent_->has_begun) give_up();  // an error handler of the program's has thrown
+  if (!sent_->has_begun) return give_up();  // an error handler of the program's has thrown
   if (is_sent(sent_)) {
     delete sent_;
     return;
@@ -145,14 +144,14 @@ void Pieces::send(const Plan& plan, const void* buf, int64_t count, bool waits) 
 }
 
 void Pieces::give_up() noexcept {
-  if (std::exchange(sent_->given_up, true)) return;
   FarRank& far = *find_far_rank(sent_->to);
   if (sent_->has_begun || far.numbers != sent_->number) {
-    far.closed = true;  // nobody will receive them, so their tag must not be used again
-    return;
+    far.closed = true;  // nobody will receive it, so its tag must not be used again
+  } else {
+    --far.numbers;
+    far.sent_bytes -= sent_->bytes;
   }
-  --far.numbers;
-  far.sent_bytes -= sent_->bytes;
+  if (!sent_->has_begun) delete std::exchange(sent_, nullptr);
 }
 
 void end_sent_pieces() noexcept {

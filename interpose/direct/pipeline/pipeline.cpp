@@ -38,8 +38,7 @@ void await_last_tokens(void (*finish_receives)()) noexcept {
 // on it has not been received, such as the pieces of a message that the program never receives.
 void stop_pipeline() noexcept {
   if (!has_pipeline()) return;
-  end_sent_pieces();
-  send_last_notes();
+  await_sent_notes();
   next_functions().MPI_Barrier(g_pipeline.comm);
   receive_notes();
   next_functions().MPI_Group_free(&g_pipeline.world);
@@ -48,12 +47,10 @@ void stop_pipeline() noexcept {
 
 int rank_in_world(MPI_Comm comm, int rank) noexcept {
   const Next& next = next_functions();
-  int inter = 0;
   MPI_Group group;
+  int inter = 0;
   if (rank < 0 || !is_communicator(comm) || !has_plain_ranks(comm) ||
-      next.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
-      (inter != 0 ? next.MPI_Comm_remote_group(comm, &group) : next.MPI_Comm_group(comm, &group)) !=
-          MPI_SUCCESS) {
+      !group_of_peers(comm, &group, &inter)) {
     return -1;
   }
   int found = MPI_UNDEFINED;

@@ -122,11 +122,7 @@ bool look_up(MPI_Comm comm, std::vector<int>& there, bool* whole) noexcept {
   if (!has_plain_ranks(comm)) return true;
   int inter = 0;
   MPI_Group group;
-  if (next.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) return false;
-  if ((inter != 0 ? next.MPI_Comm_remote_group(comm, &group) : next.MPI_Comm_group(comm, &group)) !=
-      MPI_SUCCESS) {
-    return false;
-  }
+  if (!group_of_peers(comm, &group, &inter)) return false;
   const auto n = static_cast<int>(there.size());
   const bool ok = next.MPI_Group_translate_ranks(g_world, n, g_lookup->here.data(), group,
                                                  there.data()) == MPI_SUCCESS;
