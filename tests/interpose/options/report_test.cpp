@@ -88,7 +88,7 @@ TOPIC(report_calls) {
 // Collectives without gaps, which pass the gate only because ranks vote.
 TOPIC(report_votes) {
   double word = g_rank;
-  std::vector<double> all(g_size);
+  std::vector<double> all(static_cast<size_t>(g_size));
   for (int i = 0; i < 7; ++i) MPI_Bcast(&word, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   for (int i = 0; i < 3; ++i)
     MPI_Allgather(&word, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, MPI_COMM_WORLD);
