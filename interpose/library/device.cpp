@@ -122,7 +122,7 @@ void look_again(unsigned long long loads) noexcept {
 // Host memory for certain: the program's image and the main thread's stack always; the heap below
 // the program break, as last read while no device runtime was loaded. Most small messages lie
 // there, and querying the loader costs as much as packing them.
-struct Range {
+struct Addresses {
   uintptr_t first;
   uintptr_t bytes;
 };
@@ -138,17 +138,17 @@ int measure_program(dl_phdr_info* info, size_t, void* data) {
     first = begin < first ? begin : first;
     end = begin + segment.p_memsz > end ? begin + segment.p_memsz : end;
   }
-  if (first < end) *static_cast<Range*>(data) = {first, end - first};
+  if (first < end) *static_cast<Addresses*>(data) = {first, end - first};
   return 1;
 }
 
-Range program_image() noexcept {
-  Range image{0, 0};
+Addresses program_image() noexcept {
+  Addresses image{0, 0};
   dl_iterate_phdr(measure_program, &image);
   return image;
 }
 
-const Range g_program = program_image();
+const Addresses g_program = program_image();
 const uintptr_t g_heap = reinterpret_cast<uintptr_t>(sbrk(0));
 constinit std::atomic<uintptr_t> g_heap_end{0};
 constexpr uintptr_t kMostHeap = uintptr_t{64} << 30;  // beyond that it is not the heap

@@ -26,7 +26,7 @@ constexpr char kFamily[] = "ompi";
 constexpr char kFamily[] = "mpiabi";
 #endif
 
-constinit std::mutex g_mutex;
+constinit std::mutex g_next_mutex;
 constinit Next g_profiling{};
 constinit std::atomic<bool> g_resolved{false};
 constinit const char* g_lacking = "MPI_Init";  // until resolve() has looked
@@ -196,7 +196,7 @@ namespace detail {
 // If no MPI library is loaded yet, it returns the stand-ins, and the next call searches again.
 const Next& resolve() noexcept {
   static constinit Next stand_ins{};
-  const std::lock_guard<std::mutex> lock(g_mutex);
+  const std::lock_guard<std::mutex> lock(g_next_mutex);
   if (g_resolved.load(std::memory_order_relaxed)) return g_next;
   refuse_foreign_next();
   void* library = dlsym(RTLD_NEXT, "MPI_Init") == nullptr ? open_library() : nullptr;
@@ -221,7 +221,7 @@ const Next& next_profiling() noexcept {
 }
 
 void change_next(void (*change)(Next* next), void (*change_profiling)(Next* next)) noexcept {
-  const std::lock_guard<std::mutex> lock(g_mutex);
+  const std::lock_guard<std::mutex> lock(g_next_mutex);
   change(&detail::g_next);
   change_profiling(&g_profiling);
 }

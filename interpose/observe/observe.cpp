@@ -44,7 +44,7 @@ CallGroup* ObservedCall::call_group_of(CallGroups* groups) noexcept {
   if (chosen != nullptr && chosen->caller == caller_ && chosen->function == function_)
     return chosen;
   CallGroup*& last = groups->last_of(function_, caller_);
-  if (role_ == Role::kEnds) return &groups->of({.caller = caller_, .function = function_});
+  if (kind_ == CallKind::kEnds) return &groups->of({.caller = caller_, .function = function_});
   if (!is_observed_like_last(function_, caller_))
     last = &groups->of({.caller = caller_, .function = function_});
   return last;
@@ -75,7 +75,7 @@ void ObservedCall::begin() noexcept {
 // Adds the call to the untimed ones, after counting these if its outcomes are others.
 void ObservedCall::end_untimed() noexcept {
   UntimedCalls& untimed = group_->untimed;
-  const auto octave = static_cast<uint16_t>(role_ == Role::kEnds ? 0 : octave_of(bytes_));
+  const auto octave = static_cast<uint16_t>(kind_ == CallKind::kEnds ? 0 : octave_of(bytes_));
   if (untimed.calls == 0 || untimed.octave != octave || untimed.type != type_ ||
       std::memcmp(untimed.outcome_words, kept_, sizeof kept_) != 0) {
     count_untimed(group_);
@@ -119,7 +119,7 @@ void ObservedCall::end() noexcept {
   if (group_ != nullptr && might_pass() && is_observed_like_last(function_, caller_))
     t_call_groups->last_of(function_, caller_) = &t_call_groups->none;
   if (weight_ == 0) return end_untimed();
-  const bool ends = role_ == Role::kEnds;
+  const bool ends = kind_ == CallKind::kEnds;
   Cell* cell = cell_of(account_here(), ends ? 0 : octave_of(bytes_));
   if (cell == nullptr) return;
   add(&cell->calls, 1);
@@ -161,7 +161,7 @@ Account account_of(TypeId type) noexcept {
 }
 
 bool leaves_new_types_alone() noexcept {
-  return t_call != nullptr && t_call->role() == Role::kMovesMany;
+  return t_call != nullptr && t_call->kind() == CallKind::kMovesMany;
 }
 
 void report_outcome(TypeId type, Outcome outcome, int64_t bytes) noexcept {

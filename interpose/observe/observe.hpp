@@ -18,7 +18,7 @@ namespace lacuna {
 void count_answer(FunctionId function, Answer answer) noexcept;
 
 // What a call does, for the report.
-enum class Role : uint8_t {
+enum class CallKind : uint8_t {
   kEnds,  // completes or queries requests: it starts nothing
   kMoves,
   kMovesMany,  // moves data, and declines small data of new types (is_left_alone(),
@@ -28,8 +28,8 @@ enum class Role : uint8_t {
 class ObservedCall {
  public:
   // `caller`: the return address of the wrapper.
-  ObservedCall(FunctionId function, Role role, const void* caller) noexcept
-      : function_(function), role_(role), caller_(caller) {
+  ObservedCall(FunctionId function, CallKind kind, const void* caller) noexcept
+      : function_(function), kind_(kind), caller_(caller) {
     if (is_watched(kReported | kVerified)) begin();
   }
   // A receive that the program has freed may have completed during this call.
@@ -42,7 +42,7 @@ class ObservedCall {
 
   Answer record(Answer answer) noexcept {
     ::lacuna::count_answer(function_, answer);
-    if (watched_ && role_ != Role::kEnds && !answer.handled && recorded_ == 0) record_nothing();
+    if (watched_ && kind_ != CallKind::kEnds && !answer.handled && recorded_ == 0) record_nothing();
     return answer;
   }
 
@@ -52,7 +52,7 @@ class ObservedCall {
   bool watched() const noexcept { return watched_; }
 
   FunctionId function() const noexcept { return function_; }
-  Role role() const noexcept { return role_; }
+  CallKind kind() const noexcept { return kind_; }
   uint16_t site() const noexcept { return site_; }
   TypeId type() const noexcept { return type_; }
   // How many calls its time stands for (report/sampling.hpp); 0: it is not timed.
@@ -81,7 +81,7 @@ class ObservedCall {
   Account account_here() const noexcept;
 
   const FunctionId function_;
-  const Role role_;
+  const CallKind kind_;
   bool watched_ = false;
   Outcome outcome_{};  // the last outcome
   unsigned recorded_ = 0;

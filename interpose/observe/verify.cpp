@@ -26,22 +26,22 @@
 namespace lacuna {
 namespace {
 
-constexpr size_t kMostKept = 4096;
+constexpr size_t kMostVerified = 4096;
 constexpr int64_t kLongestShadow = int64_t{1} << 30;
 constexpr int kMostOutcomes = 20;
 constexpr std::byte kPoison{0xA5};
 
-struct Kept {
+struct VerifiedType {
   PlanPtr plan;  // held, so that no other plan gets its address
   MPI_Datatype type;
 };
-struct All {
+struct VerifiedTypes {
   std::mutex mutex;  // a leaf: the library is not called under it
-  std::map<const Plan*, Kept> kept;
+  std::map<const Plan*, VerifiedType> kept;
 };
-All& all() {
-  static auto* const everything = new All;  // as long as the process
-  return *everything;
+VerifiedTypes& verified_types() {
+  static auto* const types = new VerifiedTypes;  // as long as the process
+  return *types;
 }
 
 std::atomic<int64_t> g_compared{0};
@@ -50,10 +50,10 @@ std::atomic<int> g_different{0};
 std::atomic<bool> g_left_out{false};
 
 MPI_Datatype kept_type(const Plan& plan) noexcept {
-  All& everything = all();
-  const std::lock_guard<std::mutex> lock(everything.mutex);
-  const auto found = everything.kept.find(&plan);
-  return found != everything.kept.end() ? found->second.type : runtime().datatype_null;
+  VerifiedTypes& types = verified_types();
+  const std::lock_guard<std::mutex> lock(types.mutex);
+  const auto found = types.kept.find(&plan);
+  return found != types.kept.end() ? found->second.type : runtime().datatype_null;
 }
 
 void subtract_time(const char* why) noexcept {
@@ -178,11 +178,11 @@ void unpack_as_there(const Plan& plan, MPI_Datatype type, const std::byte* packe
 
 void keep_for_verification(const PlanPtr& plan, MPI_Datatype datatype) noexcept try {
   if (has_long_double(plan->type())) return subtract_time("types with long double");
-  All& everything = all();
+  VerifiedTypes& types = verified_types();
   {
-    const std::lock_guard<std::mutex> lock(everything.mutex);
-    if (everything.kept.count(plan.get()) != 0) return;
-    if (everything.kept.size() >= kMostKept) return subtract_time("more than 4096 types");
+    const std::lock_guard<std::mutex> lock(types.mutex);
+    if (types.kept.count(plan.get()) != 0) return;
+    if (types.kept.size() >= kMostVerified) return subtract_time("more than 4096 types");
   }
   // Not a dup, which would copy the program's attributes.
   const Next& next = next_functions();
@@ -190,19 +190,19 @@ void keep_for_verification(const PlanPtr& plan, MPI_Datatype datatype) noexcept 
   if (next.MPI_Type_contiguous(1, datatype, &type) != MPI_SUCCESS) return;
   bool kept = false;
   if (next.MPI_Type_commit(&type) == MPI_SUCCESS) {
-    const std::lock_guard<std::mutex> lock(everything.mutex);
-    kept = everything.kept.emplace(plan.get(), Kept{plan, type}).second;
+    const std::lock_guard<std::mutex> lock(types.mutex);
+    kept = types.kept.emplace(plan.get(), VerifiedType{plan, type}).second;
   }
   if (!kept) next.MPI_Type_free(&type);
 } catch (...) {
 }
 
 void stop_verification() noexcept try {
-  std::map<const Plan*, Kept> kept;
+  std::map<const Plan*, VerifiedType> kept;
   {
-    All& everything = all();
-    const std::lock_guard<std::mutex> lock(everything.mutex);
-    kept.swap(everything.kept);
+    VerifiedTypes& types = verified_types();
+    const std::lock_guard<std::mutex> lock(types.mutex);
+    kept.swap(types.kept);
   }
   for (auto& [plan, entry] : kept) next_functions().MPI_Type_free(&entry.type);
   const int different = g_different.load(std::memory_order_relaxed);

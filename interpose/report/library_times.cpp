@@ -14,28 +14,28 @@
 namespace lacuna {
 namespace {
 
-constexpr size_t kMostKept = 64;
+constexpr size_t kMostTimed = 64;
 constexpr int64_t kMostSpan = int64_t{64} << 20;  // bytes of a buffer for timing
-constexpr int kTimes = 5;                         // repetitions, of which the fastest counts
+constexpr int kRepetitions = 5;  // repetitions, of which the fastest counts
 
-struct Kept {
+struct TimedType {
   PlanPtr plan;
   MPI_Datatype type;
 };
 
-struct All {
+struct TimedTypes {
   std::mutex mutex;
-  std::map<uint64_t, Kept> kept;
+  std::map<uint64_t, TimedType> kept;
 };
-All& all() {
-  static auto* const one = new All;  // as long as the process
+TimedTypes& timed_types() {
+  static auto* const one = new TimedTypes;  // as long as the process
   return *one;
 }
 
 template <typename Work>
 double quickest_ns(const Work& work) {
   int64_t least = INT64_MAX;
-  for (int i = 0; i < kTimes; ++i) {
+  for (int i = 0; i < kRepetitions; ++i) {
     const int64_t begin = now_ns();
     if (!work()) return 0;
     least = std::min(least, now_ns() - begin);
@@ -44,7 +44,7 @@ double quickest_ns(const Work& work) {
 }
 
 // Nanoseconds per byte, for messages of about so many bytes; all 0 if that cannot be timed.
-PackSpeeds speeds_of(const Kept& kept, int64_t bytes) {
+PackSpeeds speeds_of(const TimedType& kept, int64_t bytes) {
   const Plan& plan = *kept.plan;
   const int64_t count = std::max<int64_t>(1, bytes / plan.size());
   const DataSpan span = data_span(plan.type(), count);
@@ -87,10 +87,10 @@ PackSpeeds speeds_of(const Kept& kept, int64_t bytes) {
 }  // namespace
 
 void keep_for_timing(uint64_t hash, const PlanPtr& plan, MPI_Datatype datatype) noexcept try {
-  All& everything = all();
+  TimedTypes& types = timed_types();
   {
-    const std::lock_guard<std::mutex> lock(everything.mutex);
-    if (everything.kept.count(hash) != 0 || everything.kept.size() >= kMostKept) return;
+    const std::lock_guard<std::mutex> lock(types.mutex);
+    if (types.kept.count(hash) != 0 || types.kept.size() >= kMostTimed) return;
   }
   // Not a dup, which would copy the program's attributes.
   const Next& next = next_functions();
@@ -98,19 +98,19 @@ void keep_for_timing(uint64_t hash, const PlanPtr& plan, MPI_Datatype datatype) 
   if (next.MPI_Type_contiguous(1, datatype, &type) != MPI_SUCCESS) return;
   bool is_kept = false;
   if (next.MPI_Type_commit(&type) == MPI_SUCCESS) {
-    const std::lock_guard<std::mutex> lock(everything.mutex);
-    is_kept = everything.kept.emplace(hash, Kept{plan, type}).second;
+    const std::lock_guard<std::mutex> lock(types.mutex);
+    is_kept = types.kept.emplace(hash, TimedType{plan, type}).second;
   }
   if (!is_kept) next.MPI_Type_free(&type);
 } catch (...) {
 }
 
 void time_kept_types(Report* report) {
-  All& everything = all();
-  const std::lock_guard<std::mutex> lock(everything.mutex);
+  TimedTypes& types = timed_types();
+  const std::lock_guard<std::mutex> lock(types.mutex);
   for (size_t i = 0; i < report->types.size(); ++i) {
-    const auto found = everything.kept.find(report->types[i].facts.hash);
-    if (i == kOtherTypes || found == everything.kept.end()) continue;
+    const auto found = types.kept.find(report->types[i].facts.hash);
+    if (i == kOtherTypes || found == types.kept.end()) continue;
     int64_t bytes = 0;
     int64_t calls = 0;
     for (const ReportRow& row : report->rows) {
@@ -123,10 +123,10 @@ void time_kept_types(Report* report) {
 }
 
 void drop_kept_types() noexcept try {
-  std::map<uint64_t, Kept> kept;
+  std::map<uint64_t, TimedType> kept;
   {
-    const std::lock_guard<std::mutex> lock(all().mutex);
-    kept.swap(all().kept);
+    const std::lock_guard<std::mutex> lock(timed_types().mutex);
+    kept.swap(timed_types().kept);
   }
   for (auto& [hash, one] : kept) next_functions().MPI_Type_free(&one.type);
 } catch (...) {

@@ -76,7 +76,7 @@ void called_from(const void* caller) noexcept;
 // The account for a type in the current call.
 Account account_of(TypeId type) noexcept;
 
-// Whether the current call declines small data of new types (Role::kMovesMany).
+// Whether the current call declines small data of new types (CallKind::kMovesMany).
 bool leaves_new_types_alone() noexcept;
 
 // Monotonic.

@@ -34,7 +34,7 @@ struct Registered {
 // If two handles share a slot, the newer one has it. A type is analysed soon after its commit, or
 // never.
 constexpr unsigned kSlotBits = 8;
-constinit std::mutex g_mutex;  // no other lock is taken under it
+constinit std::mutex g_kernels_mutex;  // no other lock is taken under it
 constinit Registered g_registered[size_t{1} << kSlotBits] = {};
 
 constinit std::atomic<int64_t> g_count{0};
@@ -88,7 +88,7 @@ PlanPtr plan_with_registered(uintptr_t handle, const Type& decoded, const PlanPt
   if (g_count.load(std::memory_order_acquire) == 0) return nullptr;
   Registered found;
   {
-    const std::lock_guard<std::mutex> lock(g_mutex);
+    const std::lock_guard<std::mutex> lock(g_kernels_mutex);
     Registered& slot = slot_of(handle);
     if (slot.handle != handle) return nullptr;
     found = slot;
@@ -139,7 +139,7 @@ extern "C" LACUNA_EXPORT void lacuna_interposed_register(MPI_Datatype type, cons
   std::copy_n(values, value_count, made.values.begin());
   std::copy_n(numbers, number_count, made.numbers.begin());
   {
-    const std::lock_guard<std::mutex> lock(g_mutex);
+    const std::lock_guard<std::mutex> lock(g_kernels_mutex);
     slot_of(made.handle) = made;
   }
   g_count.fetch_add(1, std::memory_order_release);

@@ -46,7 +46,7 @@ struct Span {
   int64_t end;
 };
 
-constinit std::mutex g_mutex;
+constinit std::mutex g_arena_mutex;
 constinit std::byte* g_base = nullptr;
 constinit int64_t g_bytes = 0;
 constinit int64_t g_open = 0;    // bytes that are mapped with access
@@ -270,7 +270,7 @@ bool populate(const OpenArena& arena, int64_t bytes) noexcept {
 }
 
 bool populate_own(int64_t bytes) noexcept {
-  const std::lock_guard<std::mutex> lock(g_mutex);
+  const std::lock_guard<std::mutex> lock(g_arena_mutex);
   return bytes <= std::min(g_bytes, kKept) && allocate_pages(0, bytes);
 }
 
@@ -279,7 +279,7 @@ Region* reserve(int64_t payload_bytes) noexcept {
   if (payload_bytes > g_bytes - kFrontBytes - static_cast<int64_t>(sizeof(Region)) - kLine)
     return nullptr;
   bytes = (static_cast<int64_t>(sizeof(Region)) + payload_bytes + kLine - 1) / kLine * kLine;
-  const std::lock_guard<std::mutex> lock(g_mutex);
+  const std::lock_guard<std::mutex> lock(g_arena_mutex);
   sweep();
   if (g_count == kMostReserved) return nullptr;
   int64_t begin = find_gap(g_next + bytes <= g_round ? g_next : kFrontBytes, bytes);

@@ -25,7 +25,7 @@ namespace direct {
 
 namespace {
 
-constinit std::mutex g_mutex;  // guards g_held and g_given_out
+constinit std::mutex g_held_mutex;  // guards g_held and g_given_out
 // Exclusive: to take messages out of the library's queue. Shared: to look at the held messages and
 // then call the library (class PostingLock).
 constinit SharedLock g_taking;
@@ -55,7 +55,7 @@ void tell(const MPI_Status& found, MPI_Status* status) noexcept {
 }
 
 bool look_up(int source, int tag, MPI_Comm comm, MPI_Status* status) noexcept {
-  const std::lock_guard<std::mutex> lock(g_mutex);
+  const std::lock_guard<std::mutex> lock(g_held_mutex);
   const Held* held = g_held.find(source, tag, comm);
   if (held == nullptr) return false;
   tell(held->status, status);
@@ -63,13 +63,13 @@ bool look_up(int source, int tag, MPI_Comm comm, MPI_Status* status) noexcept {
 }
 
 void hold(Held* held) noexcept {
-  const std::lock_guard<std::mutex> lock(g_mutex);
+  const std::lock_guard<std::mutex> lock(g_held_mutex);
   g_held.add(held);
   count_held_back(1);
 }
 
 Held* claim(int source, int tag, MPI_Comm comm) noexcept {
-  const std::lock_guard<std::mutex> lock(g_mutex);
+  const std::lock_guard<std::mutex> lock(g_held_mutex);
   Held* held = g_held.find(source, tag, comm);
   if (held == nullptr) return nullptr;
   g_held.remove(held);
@@ -150,7 +150,7 @@ int post(Held* held, int* tag) noexcept {
 }
 
 void give(Held* held) noexcept {
-  const std::lock_guard<std::mutex> lock(g_mutex);
+  const std::lock_guard<std::mutex> lock(g_held_mutex);
   g_given_out.append(held);
   count_held_back(1);
 }
@@ -235,7 +235,7 @@ void HeldReceive::start(int* source, int* tag, MPI_Comm* comm) noexcept {
 
 void HeldReceive::start(const MPI_Message& message) noexcept {
   if (!any_held()) return;
-  const std::lock_guard<std::mutex> lock(g_mutex);
+  const std::lock_guard<std::mutex> lock(g_held_mutex);
   held_ = g_given_out.find([&](const Held& held) { return held.message == message; });
   if (held_ == nullptr) return;
   g_given_out.remove(held_);

@@ -54,11 +54,11 @@ constinit bool g_started = false;
 constexpr unsigned kCacheBits = 6;
 constinit std::atomic<Ranks*> g_cache[1U << kCacheBits] = {};
 constinit std::timed_mutex g_discovering;  // held during library calls
-constinit std::mutex g_mutex;  // no library call while it is held: forget_comm() takes it
+constinit std::mutex g_ranks_mutex;  // no library call while it is held: forget_comm() takes it
 constinit Ranks* g_free = nullptr;
 constinit Ranks* g_closing = nullptr;  // of freed communicators whose votes peers may still read
 constinit std::atomic<uint64_t> g_serials{0};
-constinit char g_refused = 0;  // attribute value: this rank had no memory for a room
+constinit char g_no_room = 0;  // attribute value: this rank had no memory for a room
 
 size_t slot_of(uintptr_t handle) {
   return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
@@ -68,14 +68,14 @@ thread_local bool t_attaches = false;
 thread_local Ranks* t_before = nullptr;  // the attribute that attach() has replaced
 
 int forget_comm(MPI_Comm, int, void* value, void*) noexcept {
-  if (value == &g_refused) return MPI_SUCCESS;
+  if (value == &g_no_room) return MPI_SUCCESS;
   auto* ranks = static_cast<Ranks*>(value);
   if (t_attaches) {
     t_before = ranks;
     return MPI_SUCCESS;
   }
   close_room(&ranks->room);
-  const std::lock_guard<std::mutex> lock(g_mutex);
+  const std::lock_guard<std::mutex> lock(g_ranks_mutex);
   ranks->handle.store(0, std::memory_order_release);
   Ranks** list = give_up_if_left(&ranks->room) ? &g_free : &g_closing;
   ranks->next_free = *list;
@@ -104,7 +104,7 @@ void sweep_closing() noexcept {
 
 Ranks* new_ranks() {
   {
-    const std::lock_guard<std::mutex> lock(g_mutex);
+    const std::lock_guard<std::mutex> lock(g_ranks_mutex);
     sweep_closing();
     if (Ranks* ranks = g_free) {
       g_free = ranks->next_free;
@@ -206,13 +206,13 @@ Ranks* discover(MPI_Comm comm, bool waits) noexcept try {
     return nullptr;
   }
   auto* ranks = static_cast<Ranks*>(value);
-  if (found == 0 || value == &g_refused) {
+  if (found == 0 || value == &g_no_room) {
     bool whole = false;
     if (!look_up(comm, there, &whole)) return nullptr;
     ranks = make_ranks(there, whole);
     if (ranks == nullptr) {
       if (found != 0 || !whole || !waits) return nullptr;
-      next.MPI_Comm_set_attr(comm, g_keyval, &g_refused);
+      next.MPI_Comm_set_attr(comm, g_keyval, &g_no_room);
       // Released first: threads of other ranks may need it before they take part.
       if (lock.owns_lock()) lock.unlock();
       refuse_room_on(comm);

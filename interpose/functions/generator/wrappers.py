@@ -58,7 +58,7 @@ LACUNA_EXPORT int @shown@(@declaration@) {
 TAKEN = """\
 __attribute__((noinline)) static int look_@shown@(@declaration@) {
   [[maybe_unused]] const void* caller = __builtin_return_address(0);
-@refuse@  ObservedCall call(FunctionId::k@symbol@, Role::@role@, caller);
+@refuse@  ObservedCall call(FunctionId::k@symbol@, CallKind::@kind@, caller);
 @vote@  const Answer answer = call.record(@handle@);
   if (answer.handled) return answer.code;
   return @next@().@symbol@(@arguments@);
@@ -173,7 +173,7 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     if entry["policy"] == "watched":
         return fill(WATCHED, around=entry["around"], **texts)
     gate, refuse = entry["gate"], ""
-    role = "kMoves" if "open_to(" in entry["gate"] or "is_open(" in entry["gate"] else "kEnds"
+    kind = "kMoves" if "open_to(" in entry["gate"] or "is_open(" in entry["gate"] else "kEnds"
     if gate.startswith(("open_to(", "is_open(")):
         refuse = fill(REFUSE, **texts)
     passes = vote = ""
@@ -183,7 +183,7 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
             plain = " && ".join(f"plainly_predefined({one})" for one in types[1].split(", "))
             vote = fill(VOTE, plain=plain)
         if few := entry.get("few"):
-            role = "kMovesMany"
+            kind = "kMovesMany"
             pairs = zip(types[1].split(", "), few.split(", "), strict=True)
             passes = " && ".join(left_alone(one, *many.split(": ")) for one, many in pairs)
     has_direct, has_quick = entry.get("direct") == "yes", "quick" in entry and not function.large
@@ -238,7 +238,7 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
         texts["otherwise"] = f"gated_{texts['shown']}"
         steps += fill(GATED, ways="".join(lines[1:]), **texts)
         del lines[1:]
-    texts |= {"refuse": refuse, "role": role, "steps": steps, "vote": vote}
+    texts |= {"refuse": refuse, "kind": kind, "steps": steps, "vote": vote}
     texts["ways"] = "".join(lines)
     return fill(TAKEN, **texts)
 

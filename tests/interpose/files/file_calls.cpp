@@ -68,7 +68,7 @@ std::string library_version() {
   return version;
 }
 
-bool takes_requests(bool reads) {
+bool takes_requests([[maybe_unused]] bool reads) {
 #if defined(LACUNA_MPI_FAMILY_OMPI)
   return true;
 #elif defined(LACUNA_MPI_FAMILY_MPICH)
