@@ -97,11 +97,14 @@ endif()
 
 # ---- Tests -----------------------------------------------------------------------------------------------------------
 function(lacuna_mpi_test name program mpi)
-  cmake_parse_arguments(arg "PRELOAD;DEPTH" "RANKS;TIMEOUT" "ARGS;ENV;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "PRELOAD;DEPTH;MORE" "RANKS;TIMEOUT" "ARGS;ENV;LABELS" ${ARGN})
   set(configurations "")
   if(arg_DEPTH)
     set(configurations CONFIGURATIONS depth)
     list(APPEND arg_LABELS depth)
+  elseif(arg_MORE)
+    set(configurations CONFIGURATIONS more depth)
+    list(APPEND arg_LABELS more)
   endif()
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_RANKS)
     message(FATAL_ERROR
