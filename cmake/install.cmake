@@ -26,7 +26,7 @@ install(DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ DESTINATION bin COMPONENT r
 install(DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ DESTINATION bin COMPONENT local USE_SOURCE_PERMISSIONS
   FILES_MATCHING PATTERN "lacuna-gpu-*" PATTERN "lacuna-bench-apps-fortran-*" PATTERN "lacuna-gpu-check" EXCLUDE
   PATTERN "lacuna-gpu-halo-*" EXCLUDE)
-foreach(folder optimizer/tables bench/corpus bench/compiled bench/hosts bench/ompi)
+foreach(folder docs/user optimizer/tables bench/corpus bench/compiled bench/hosts bench/ompi)
   get_filename_component(above ${folder} DIRECTORY)
   install(DIRECTORY ${folder} DESTINATION ${lacuna_share}/${above} COMPONENT runtime PATTERN README.md EXCLUDE)
 endforeach()

@@ -36,8 +36,8 @@ constexpr Option kTable[] = {
      "(AVX-512). Unset, or one that this CPU does not have: the best it has."},
     {OptionId::kCpu, "LACUNA_CPU", OptionKind::kText, "",
      "The CPU for which lacuna chooses how to pack: `generic`, `golden-cove`, `zen3`, `zen4`, "
-     "`zen5` or `neoverse` (docs/internals/machine.md). Unset, or another name: this CPU's own "
-     "row, which `lacuna machine` names."},
+     "`zen5` or `neoverse`. Unset, or another name: this CPU's own row, which "
+     "`lacuna machine` names."},
     {OptionId::kPoolMb, "LACUNA_POOL_MB", OptionKind::kInteger, "1024",
      "The most memory, in MiB, that one rank holds for packed data. A call that would need more "
      "goes to the MPI library. Receives whose message may come through shared memory may exceed "

@@ -44,7 +44,7 @@ std::string_view sentence_of(Outcome outcome) {
       return "declined: the message is too large for the library's int counts";
     case Outcome::kOnDevice:
       return "declined: its data may be in the memory of an accelerator, where lacuna cannot move "
-             "them (docs/internals/gpu.md)";
+             "them (see lacuna docs run)";
     case Outcome::kMayOverrun:
       return "declined: too many different message lengths (for each, lacuna makes a type that "
              "keeps "

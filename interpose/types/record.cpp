@@ -166,8 +166,7 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
   if (!decoded) return fill_undecoded(record, decoded.error().message, begin);
   const TypePtr type = decoded->type;
   if (moves_wrong_bytes(rt.flavour, *type))
-    return fill_undecoded(
-        record, "the MPI library misplaces this type's data (docs/internals/defects.md)", begin);
+    return fill_undecoded(record, "the MPI library misplaces this type's data", begin);
   if (drops_padding(rt.flavour, *type))
     return fill_undecoded(
         record, "the MPI library sends the padding of long double in some messages only", begin);

@@ -17,6 +17,10 @@ IS_CHECKOUT = (_CHECKOUT / "CMakePresets.json").is_file()  # else pip has copied
 # Our own libraries and programs, in lib and bin: what `make` builds, or what is in a wheel.
 _OWN = _CHECKOUT / "build" / "release" if IS_CHECKOUT else _PACKAGE / "prefix"
 
+# The remedy where one of them is missing or broken.
+BRING = "build it with `make`" if IS_CHECKOUT else "install lacuna again (see lacuna docs install)"
+BRING_LIBRARY = f"{BRING}, or set {LIBRARY_DIR} to the folder that has it"
+
 # The names people give, and the preload library of that family.
 FAMILY_OF = {
     "mpich": "mpich",
@@ -66,7 +70,7 @@ def library(name: str) -> Path:
     raise LacunaError(
         Exit.ENVIRONMENT,
         f"no {name} in {' or '.join(map(str, dirs))}",
-        f"build it with `make`, or set {LIBRARY_DIR} to the folder that has it",
+        BRING_LIBRARY,
     )
 
 
@@ -124,9 +128,7 @@ def program(name: str) -> Path:
     for folder in dirs:
         if (folder / name).is_file():
             return folder / name
-    raise LacunaError(
-        Exit.ENVIRONMENT, f"no {name} in {' or '.join(map(str, dirs))}", "build it with `make`"
-    )
+    raise LacunaError(Exit.ENVIRONMENT, f"no {name} in {' or '.join(map(str, dirs))}", BRING)
 
 
 def has_program(name: str) -> bool:
@@ -154,6 +156,11 @@ def _shipped(*parts: str) -> Path:
     folders = [_CHECKOUT, *(folder.parent / "share" / "lacuna" for folder in library_dirs())]
     found = [folder.joinpath(*parts) for folder in folders]
     return next((folder for folder in found if folder.is_dir()), found[0])
+
+
+def user_pages() -> Path:
+    """The documents for users."""
+    return _shipped("docs", "user")
 
 
 def compiled_tables() -> Path:

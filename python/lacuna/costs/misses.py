@@ -42,8 +42,8 @@ _TITLES = {"l1": "L1", "l2": "L2", "l3": "L3", "tlb": "TLB", "tlb2": "TLB, 2nd"}
 MEANINGS = (
     "misses: cache lines missing in a level, and pages missing in the first and the second level "
     "of the TLB. counted: hardware counters, packing repeatedly; simulated: every access of the "
-    "plan, LRU replacement; model: docs/internals/cost.md. cold: nothing is cached; warm: the "
-    "same message was packed before"
+    "plan, LRU replacement; model: the formula of lacuna explain. cold: nothing is cached; warm: "
+    "the same message was packed before"
 )
 
 Line = dict[str, Any]

@@ -56,9 +56,7 @@ def load(path: Path, signatures: Signatures) -> ctypes.CDLL:
             function.restype = result
             function.argtypes = arguments
     except (OSError, AttributeError) as error:
-        raise LacunaError(
-            Exit.ENVIRONMENT, f"cannot use {path}: {error}", "build it again with `make`"
-        ) from error
+        raise LacunaError(Exit.ENVIRONMENT, f"cannot use {path}: {error}", paths.BRING) from error
     return lib
 
 
@@ -74,7 +72,7 @@ def check(status: int, what: str) -> None:
     first, _, rest = told.partition("\n")
     if status == _PARSE_ERROR:
         what = f"cannot read the type text: {first}"
-        raise LacunaError(Exit.USAGE, what, "docs/user/types.md has the grammar", rest)
+        raise LacunaError(Exit.USAGE, what, "see lacuna docs types", rest)
     if status in (_INVALID, _UNSUPPORTED, _OVERFLOW):
         raise LacunaError(Exit.USAGE, first, "change the type or the count", rest)
     raise LacunaError(

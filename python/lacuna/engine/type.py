@@ -49,7 +49,7 @@ class Type(Handle):
         self._handle = c_void_p()
         if "\0" in text:
             what = f"cannot read the type text: it has a NUL: {text!r}"
-            raise LacunaError(Exit.USAGE, what, "docs/user/types.md has the grammar")
+            raise LacunaError(Exit.USAGE, what, "see lacuna docs types")
         capi.check(
             capi.library().lacuna_type_parse(os.fsencode(text), byref(self._handle)), "the type"
         )

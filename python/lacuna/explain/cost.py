@@ -84,6 +84,6 @@ def _cells(bytes_moved: int, ns: float, memcpy_ns: float) -> list[str]:
 def source(predicted: dict[str, Any]) -> str:
     """Whose numbers the prediction is made with."""
     if predicted["is_measured_machine"]:
-        return "predicted with this machine's profile (docs/internals/cost.md)"
+        return "predicted with this machine's profile"
     where = "LACUNA_PROFILE=none" if os.environ.get("LACUNA_PROFILE") == "none" else "no profile"
     return f"predicted with default numbers ({where}): `lacuna machine --measure` makes a profile"

@@ -40,8 +40,8 @@ def library() -> Any:
         path = paths.library(_FILE)
     except LacunaError as error:
         remedy = (
-            f"it is built by `make` where CMake finds nvcc; or set {paths.LIBRARY_DIR} to the "
-            "folder that has it"
+            "`make` in a clone of lacuna builds it where CMake finds nvcc; or set "
+            f"{paths.LIBRARY_DIR} to the folder that has it"
         )
         raise LacunaError(error.code, error.what, remedy) from error
     return capi.load(path, _SIGNATURES)

@@ -59,7 +59,7 @@ def ended(program: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
         )
     except OSError as error:
         what = f"cannot run {program}: {error.strerror}"
-        raise LacunaError(Exit.ENVIRONMENT, what, "build it with `make`") from error
+        raise LacunaError(Exit.ENVIRONMENT, what, paths.BRING) from error
 
 
 def run(words: list[str]) -> str:

@@ -171,5 +171,5 @@ def _no_fortran(what: str) -> LacunaError:
     return LacunaError(
         Exit.ENVIRONMENT,
         f"no program in Fortran for {what}",
-        "bring gfortran and the libraries with `setup/setup.sh test`, then build it with `make`",
+        "in a clone of lacuna: `setup/setup.sh test`, then `make`",
     )

@@ -34,7 +34,7 @@ def lines(
             raise LacunaError(
                 Exit.ENVIRONMENT,
                 f"cannot run {command[0]}: {error.strerror}",
-                "build it with `make`" if not before else f"install {command[0]}",
+                paths.BRING if not before else f"install {command[0]}",
             ) from error
         if done.returncode != 0:
             raise LacunaError(

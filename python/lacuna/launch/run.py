@@ -144,7 +144,7 @@ def _warn_of_unreached(word: str) -> None:
     path = detect.find_program(word)
     why = path and detect.unreached(path)
     if why:
-        _warn(f"lacuna does not reach {word}: {why}", "docs/user/run.md says how to link to lacuna")
+        _warn(f"lacuna does not reach {word}: {why}", "link it to lacuna (see lacuna docs run)")
 
 
 def _family_alone(command: list[str], report: str | None) -> str:
@@ -161,7 +161,7 @@ def _family_alone(command: list[str], report: str | None) -> str:
         raise LacunaError(
             Exit.USAGE,
             f"no MPI found in {command[0]}: {why or 'it is not linked to a known MPI library'}",
-            "docs/user/run.md says how to link to lacuna"
+            "link it to lacuna (see lacuna docs run)"
             if why
             else "start it under its launcher, or name its MPI with --mpi",
         )

@@ -44,7 +44,7 @@ def _default_place(probe: str) -> Path:
     place = done.stdout.strip()
     if done.returncode != 0:
         raise LacunaError(
-            Exit.ENVIRONMENT, f"cannot run {probe}: {done.stderr.strip()}", "build it with `make`"
+            Exit.ENVIRONMENT, f"cannot run {probe}: {done.stderr.strip()}", paths.BRING
         )
     if not place:
         raise LacunaError(
@@ -73,7 +73,7 @@ def run(command: list[str]) -> str:
             raise LacunaError(
                 Exit.ENVIRONMENT,
                 f"cannot run {command[0]}: {error.strerror}",
-                "build it with `make`",
+                paths.BRING,
             ) from error
         try:
             for line in process.stderr or ():

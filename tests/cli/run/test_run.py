@@ -106,9 +106,7 @@ def test_programs_that_no_preload_reaches_are_told_of(lacuna, tmp_path):
     result = lacuna("run", HYDRA, "-n", 1, static)
     assert result.returncode == 0
     assert f"lacuna does not reach {static}: it is linked statically" in result.stderr
-    one_line_error(
-        lacuna("run", static), 2, "no MPI found", "linked statically", "docs/user/run.md"
-    )
+    one_line_error(lacuna("run", static), 2, "no MPI found", "linked statically", "lacuna docs run")
 
 
 def test_what_the_loader_preloads_nothing_into(tmp_path, monkeypatch):

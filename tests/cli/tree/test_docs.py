@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The documents say what is so: options, links, commands; and they fit on a screen."""
 
+import ast
 import os
 import re
 import subprocess
 
 import pytest
-from conftest import BUILD, COMMAND, MPI_ROOT, ROOT, run_quietly
+from conftest import BUILD, COMMAND, MPI_ROOT, ROOT, one_line_error, run_quietly
 
 TABLE = re.compile(r'\{OptionId::k\w+, "(LACUNA_\w+)"')
 
@@ -119,7 +120,7 @@ def test_the_quirks_are_of_tests_and_topics_that_exist():
             assert known, topic
 
 
-COMMANDS = "explain machine preload run tune report doctor bench costs demo".split()
+COMMANDS = "explain machine preload run tune report doctor docs bench costs demo".split()
 LAUNCHERS = r"\b(mpirun|mpiexec|srun)\b"
 
 
@@ -151,6 +152,34 @@ def test_commands_and_options_that_documents_show_exist(lacuna):
         known = set(re.findall(r"--[a-z][a-z0-9-]*", result.stdout))
         for option, page in options.items():
             assert option in known, (page, words, option)
+
+
+def messages(path):
+    """What a source may print: strings that document nothing; of C++, what is no comment."""
+    text = path.read_text()
+    if path.suffix != ".py":
+        return re.sub(r'"\s+"', "", re.sub(r"//.*", "", text))
+    nodes = list(ast.walk(ast.parse(text)))
+    documenting = [node.value for node in nodes if isinstance(node, ast.Expr)]
+    strings = [node for node in nodes if isinstance(node, ast.Constant) and node not in documenting]
+    return "\n".join(str(node.value) for node in strings)
+
+
+def test_messages_name_pages_that_their_readers_have(lacuna):
+    """`lacuna docs PAGE`, for who has no clone."""
+    told = set()
+    for folder in "bench costs engine interpose optimizer python".split():
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in (".py", ".cpp", ".hpp"):
+                text = messages(path)
+                assert not re.search(r"(?<!\]\()docs/(user|internals)/\w", text), path
+                told |= set(re.findall(r"lacuna docs (\w+)", text))
+    pages = {page.stem: page.read_text() for page in USER if page.stem != "README"}
+    assert len(told) > 3 and told <= pages.keys()
+    listed = dict(line.split(maxsplit=1) for line in lacuna("docs").stdout.splitlines())
+    assert listed == {name: text.splitlines()[0][2:] for name, text in pages.items()}
+    assert lacuna("docs", "run").stdout == pages["run"]
+    one_line_error(lacuna("docs", "walk"), 2, "no page walk", f"known are {', '.join(pages)}")
 
 
 WIDTH = 120

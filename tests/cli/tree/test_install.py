@@ -217,6 +217,7 @@ def test_the_command_finds_what_is_in_its_prefix(prefix, tmp_path):
     assert Path(installed("preload", "--mpi", "mpich").strip()) == whole / "lib/liblacuna-mpich.so"
     assert "48 bytes" not in installed("explain", "vector(3, 1, 2, double)")
     assert "24 bytes" in installed("explain", "vector(3, 1, 2, double)")
+    assert installed("docs", "run") == (ROOT / "docs/user/run.md").read_text()
     do(
         *(whole / "bin/python", "-c"),
         "from lacuna.base import paths; assert paths.corpus().is_dir(), paths.corpus(); "

@@ -121,6 +121,7 @@ def test_the_command_finds_its_engine(user):
     assert user("--version").startswith("lacuna 0.")
     assert "24 bytes" in user("explain", "vector(3, 1, 2, double)")
     assert "row" in user("machine")
+    assert user("docs", "run") == (ROOT / "docs" / "user" / "run.md").read_text()
 
 
 @pytest.mark.parametrize("mpi", FAMILY)

@@ -10,7 +10,7 @@ from lacuna.launch.check.facts import Program
 from lacuna.launch.check.finding import Finding, fault, ok, warning
 from lacuna.launch.check.start import Rank, Started
 
-_LINK = "link it to lacuna (docs/user/run.md)"
+_LINK = "link it to lacuna (see lacuna docs run)"
 _ABI = {
     "mpich": "MPICH's ABI (MPICH, Intel MPI, MVAPICH)",
     "ompi": "Open MPI's ABI",
@@ -220,7 +220,7 @@ def at_work(log: Sequence[str]) -> Finding:
     return fault(
         name,
         "the log has no line that it is on",
-        "see the faults above, then docs/user/questions.md",
+        "see the faults above, then lacuna docs questions",
     )
 
 
@@ -244,7 +244,7 @@ def shared_path(log: Sequence[str], ranks: Sequence[Rank], set_off: bool) -> Fin
     reasons = [line.removeprefix(_PATH_OFF) for line in log if line.startswith(_PATH_OFF)]
     reasons = reasons or [on.rpartition("; ")[2].removeprefix(_PATH_OFF) or "the log does not say"]
     remedies = [remedy for words, remedy in _PATH_REMEDIES if words in reasons[0]]
-    return warning(name, f"off: {reasons[0]}", [*remedies, "see docs/user/questions.md"][0])
+    return warning(name, f"off: {reasons[0]}", [*remedies, "see lacuna docs questions"][0])
 
 
 def table(log: Sequence[str], version: str) -> Finding:
@@ -294,7 +294,7 @@ def complaints(log: Sequence[str]) -> list[Finding]:
     """What else lacuna says in the ranks."""
     known = (_ON, _OFF, _PATH_OFF, "the table ")
     return [
-        warning("log", what, remedy or "see docs/user/options.md")
+        warning("log", what, remedy or "see lacuna docs options")
         for what, _, remedy in (
             line.partition("; remedy: ") for line in log if not line.startswith(known)
         )

@@ -26,7 +26,6 @@ from lacuna.launch.launchers import Launcher
 
 _FORMAT = 1
 _WIDTH = 110
-_BUILD = "build them with `make`, or set LACUNA_LIBRARY_DIR to the folder that has them"
 _SONAMES = {
     "mpich": ("libmpi.so.12", "libmpich.so.12"),
     "ompi": ("libmpi.so.40",),
@@ -77,7 +76,7 @@ def machine_findings(environment: Mapping[str, str]) -> list[Finding]:
     found += [
         machine.tables(wanted, named, facts.kept_tables(), this_cpu),
         machine.options(environment),
-        machine.preload_libraries(facts.preload_libraries(), _BUILD),
+        machine.preload_libraries(facts.preload_libraries(), paths.BRING_LIBRARY),
         machine.launchers(facts.launchers_in_path()),
         machine.huge_pages(facts.text("/sys/kernel/mm/transparent_hugepage/enabled")),
         machine.shared_memory(*facts.shared_memory()),
@@ -131,14 +130,14 @@ def _rank_findings(
     if family is None and one.wrong:
         return []
     if family is None:
-        return [launch.library(one, ""), launch.abi(None, None, _BUILD)]
+        return [launch.library(one, ""), launch.abi(None, None, paths.BRING_LIBRARY)]
     preload = facts.preload_libraries()[family]
     # Where a program's library is not found here, the ranks may find it all the same.
     file = one.library or (
         None if one.family else _library_beside(words[0] if launcher else None, family)
     )
     library = str(file or one.soname or _SONAMES[family][0])
-    abi = launch.abi(family, preload, _BUILD)
+    abi = launch.abi(family, preload, paths.BRING_LIBRARY)
     if preload is None:
         return [launch.library(one, ""), abi]
     try:
