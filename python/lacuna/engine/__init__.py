@@ -11,8 +11,8 @@
     copy(matrix[::2], matrix[1::2])          # from one view to another
     comm.Send(message(view), dest=1)         # by mpi4py, which takes no views with gaps
 
-It is lacuna.h by ctypes: its rules and its costs, and about 5 us for the call; other threads run
-while bytes are moved. What is wrong is raised as LacunaError, before anything is moved.
+It calls lacuna.h by ctypes, which adds about 5 us to a call; other threads run while bytes are
+moved. Errors are raised as LacunaError, before anything is moved.
 
 Arrays in a CUDA device's memory (`__cuda_array_interface__` or DLPack: CuPy, PyTorch, Numba, JAX)
 are moved there, by liblacuna-cuda.so: a call enqueues one launch or copy on `stream` (None: the
@@ -35,10 +35,12 @@ __all__ = ["Plan", "Type", "copy", "machine", "message", "version"]
 
 
 def version() -> str:
-    """The version of the C library."""
+    """The version of the C library, such as "0.2.0"."""
     return capi.library().lacuna_version().decode()
 
 
 def machine() -> dict[str, Any]:
-    """The numbers about this machine that plans are made with, and where they come from."""
+    """The numbers about this machine from which plans are made (caches, TLB, thresholds), each with
+    its unit and origin: the JSON of lacuna_machine_json (lacuna.h).
+    """
     return json.loads(capi.text(capi.library().lacuna_machine_json, "the machine"))

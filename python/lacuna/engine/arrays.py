@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arrays of Python programs, as the engine sees them: types of their elements, and addresses."""
+"""Arrays of Python programs: the datatypes of their elements, and checked addresses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _OF_THE_HOST = ("numpy", "builtins", "array")
 
 
 def is_on_device(array: Any) -> bool:
-    """Whether an object says that its memory is one that a CUDA device reaches."""
+    """Whether an array says (by DLPack or __cuda_array_interface__) that a CUDA device reaches its
+    memory.
+    """
     if array is None or type(array).__module__ in _OF_THE_HOST:
         return False
     if hasattr(array, "__dlpack_device__"):
@@ -40,12 +42,16 @@ def is_on_device(array: Any) -> bool:
 
 
 def basic_text(kind: str, itemsize: int) -> str:
-    """MPI's basic type for NumPy's letter of a kind and a size, else as many bytes."""
+    """The basic type of MPI for a kind (NumPy's letter) and a size in bytes; as many MPI_BYTEs
+    where there is none.
+    """
     return _BASIC.get((kind, itemsize), f"contiguous({itemsize}, byte)")
 
 
 def type_text(dtype: numpy.dtype) -> str:
-    """An element of NumPy's: MPI's basic type, else as many bytes; or its fields where they are."""
+    """The text of one element of a NumPy dtype: a basic type, or a struct of its fields at their
+    offsets.
+    """
     if dtype.hasobject:
         what = f"elements of {dtype} are addresses of Python objects"
         raise LacunaError(Exit.USAGE, what, "give an array of numbers")
@@ -62,13 +68,15 @@ def type_text(dtype: numpy.dtype) -> str:
 
 
 def fields_of(dtype: numpy.dtype) -> list[tuple[numpy.dtype, int, str]]:
-    """Type, place and name of each; `dtype.fields` has those with a title twice."""
+    """(dtype, offset, name) of each field; `dtype.fields` lists a field with a title twice."""
     return [(*dtype.fields[name][:2], name) for name in dtype.names or ()]
 
 
 def view_text(element: str, itemsize: int, shape: Sequence[int], strides: Sequence[int]) -> str:
-    """The elements of a view in C's order, offset 0 at the first; what lies without gaps in one
-    block, and the innermost stride in elements where it is a multiple of them.
+    """The text of the type of all elements of a view, in C order; offset 0 is its first element.
+
+    Dimensions that are contiguous in memory become one block. The innermost stride is in elements
+    (vector) where it is a multiple of `itemsize`, else in bytes (hvector), as are `strides`.
     """
     if itemsize == 0 or 0 in shape:
         return f"contiguous(0, {element})"
@@ -89,8 +97,11 @@ def view_text(element: str, itemsize: int, shape: Sequence[int], strides: Sequen
 
 
 class Span:
-    """Where an array begins, and the addresses from `low` to `high` around it, which are there to
-    be read, or written, as long as this lives. Strides are in bytes; none: C's order.
+    """The memory of an array: where it begins (`start`), and the bytes [low, high) that belong to
+    it.
+
+    `strides`: in bytes; None: C order without gaps. The memory stays valid as long as this object
+    lives.
     """
 
     def __init__(
@@ -116,7 +127,9 @@ class Span:
             self.high = start + sum(way for way in ways if way > 0) + itemsize
 
     def dense(self, bytes_: int) -> c_void_p:
-        """The address of at least so many bytes, one after the other."""
+        """The address of the first of at least `bytes_` contiguous bytes. Raises LacunaError if the
+        array has gaps or is smaller.
+        """
         if not self.is_dense:
             remedy = "packed bytes lie one after the other: give an array that is contiguous"
             raise LacunaError(Exit.USAGE, f"{self._name} has gaps", remedy)
@@ -126,7 +139,9 @@ class Span:
         return c_void_p(self.start)
 
     def around(self, offset: int, first: int, last: int) -> c_void_p:
-        """The address at `offset`, where data lie from `first` to `last` of it."""
+        """The address of byte `offset`, if bytes [offset + first, offset + last) are inside. Raises
+        LacunaError if they are not.
+        """
         at = self.start + offset
         if first < last and not self.low <= at + first <= at + last <= self.high:
             what = (
@@ -138,7 +153,9 @@ class Span:
 
 
 def _follow(shape: Sequence[int], strides: Sequence[int], itemsize: int, step: int) -> bool:
-    """Whether elements follow each other in C's order (-1) or Fortran's (1)."""
+    """Whether elements follow each other without gaps in C order (step -1) or Fortran order (step
+    1).
+    """
     for length, stride in list(zip(shape, strides, strict=True))[::step]:
         if length != 1 and stride != itemsize:
             return False
@@ -147,7 +164,9 @@ def _follow(shape: Sequence[int], strides: Sequence[int], itemsize: int, step: i
 
 
 class Memory(Span):
-    """Of a buffer of the host, or of what a view of NumPy's shows."""
+    """The memory of an object with the buffer protocol, or of a NumPy view. Raises LacunaError if
+    it has none, holds Python objects, or is read-only though `writes` is set.
+    """
 
     def __init__(self, buffer: Any, name: str, writes: bool) -> None:
         import numpy  # takes a tenth of a second to load

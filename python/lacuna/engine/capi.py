@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""lacuna.h by ctypes: the functions that engine.py calls, and what their statuses say."""
+"""lacuna.h by ctypes: the functions that this package calls, and what their statuses say."""
 
 from __future__ import annotations
 
@@ -43,12 +43,14 @@ _SIGNATURES: Signatures = {
 
 @cache
 def library() -> ctypes.CDLL:
-    """liblacuna.so.0, which is loaded once. (The name without a number is for compiling.)"""
+    """liblacuna.so.0, loaded once. (liblacuna.so, without a number, is for linking.)"""
     return load(paths.library("liblacuna.so.0"), _SIGNATURES)
 
 
 def load(path: Path, signatures: Signatures) -> ctypes.CDLL:
-    """One of our libraries, with the functions that are called."""
+    """Loads one of lacuna's libraries and declares the functions that are called. Raises
+    LacunaError if that fails.
+    """
     try:
         lib = ctypes.CDLL(str(path))
         for name, (result, arguments) in signatures.items():
@@ -61,7 +63,9 @@ def load(path: Path, signatures: Signatures) -> ctypes.CDLL:
 
 
 def check(status: int, what: str) -> None:
-    """Raises what the library says where a status is not LACUNA_OK."""
+    """Raises LacunaError with the library's own message if `status` is not LACUNA_OK. `what`: what
+    was done, for the message.
+    """
     if status == _OK:
         return
     lib = library()
@@ -83,7 +87,7 @@ def check(status: int, what: str) -> None:
 def text(
     call: Callable[[int, Any, Any], int], what: str, check: Callable[[int, str], None] = check
 ) -> str:
-    """Asks for the size of a text first, then for the text."""
+    """Calls a function of lacuna.h that writes a text: once for its size, then for the text."""
     needed = c_size_t()
     status = call(0, None, byref(needed))
     if status not in (_OK, _TRUNCATED):

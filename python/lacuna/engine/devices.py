@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is loaded when the engine meets an array on a device: lacuna.gpu, which is above."""
+"""Loads lacuna.gpu, which is above this package, when the engine meets an array on a device."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def type_text_of(array: Any) -> str:
-    """What an array on a device shows."""
+    """The text of the type of all elements of an array on a device."""
     from lacuna.gpu import arrays
 
     return arrays.type_text_of(array)
 
 
 def plans_of(datatype: Type) -> DevicePlans:
-    """The plans of a type on devices."""
+    """An object that packs and copies elements of a type in device memory."""
     from lacuna.gpu.plans import DevicePlans
 
     return DevicePlans(datatype)

@@ -13,7 +13,7 @@ from lacuna.base.errors import Exit, LacunaError
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-# mpi4py's names where they are not ours in capitals.
+# mpi4py's names of basic types, where they are not lacuna's in capitals.
 _NAMES = {
     "2int": "TWOINT",
     "long_long_int": "LONG_LONG",
@@ -31,14 +31,16 @@ _WORDS = {
 
 
 def no_swapped(name: str) -> LacunaError:
-    """What refuses elements whose bytes are not in this machine's order."""
+    """The error for elements whose bytes are not in this machine's order. `name`: their dtype."""
     what = f"elements of {name} are in the other byte order, which no MPI datatype has"
     return LacunaError(Exit.USAGE, what, 'give view.astype(view.dtype.newbyteorder("="))')
 
 
 @cache
 def library() -> Any:
-    """Its module `MPI`, whose import starts MPI."""
+    """The module mpi4py.MPI, whose import initializes MPI. Raises LacunaError if it cannot be
+    imported.
+    """
     try:
         from mpi4py import MPI
     except ModuleNotFoundError as error:
@@ -54,12 +56,12 @@ def library() -> Any:
 
 @cache
 def _owned() -> type[MPI.Datatype]:
-    """The class of what is answered."""
+    """The subclass of MPI.Datatype that datatype() returns."""
     MPI = library()
 
     class Owned(MPI.Datatype):
-        """Frees itself with its last reference. MPI must be there still, and take a call from this
-        thread; else it is left to MPI's end.
+        """A datatype that is freed with its last reference, if MPI is still initialized and may be
+        called from this thread; else MPI_Finalize frees it.
         """
 
         def __del__(self) -> None:
@@ -72,7 +74,9 @@ def _owned() -> type[MPI.Datatype]:
 
 
 def datatype(text: str, size: int) -> MPI.Datatype:
-    """What a type's text says, of so many bytes of data, committed."""
+    """The committed MPI datatype of a type's text. `size`: its bytes of data; raises LacunaError if
+    the MPI library gives another size, as for types whose size depends on the platform.
+    """
     builder = _Builder(library(), text)
     try:
         made = _owned()(builder.whole())
@@ -86,7 +90,7 @@ def datatype(text: str, size: int) -> MPI.Datatype:
 
 
 class _Builder:
-    """Reads a text as Type.text() gives it."""
+    """Parses a text as Type.text() prints it and calls MPI's constructors."""
 
     def __init__(self, MPI: Any, text: str) -> None:
         self._mpi = MPI
@@ -95,12 +99,12 @@ class _Builder:
         self._token = next(self._tokens)
 
     def whole(self) -> MPI.Datatype:
-        """The type, which the caller frees: of a predefined one, a duplicate."""
+        """The type, which the caller frees; a duplicate if it is predefined."""
         found = self._argument()
         return self._made.pop() if self._made else found.Dup()
 
     def free_parts(self) -> None:
-        """What was made on the way."""
+        """Frees the types that were made on the way."""
         for one in self._made:
             one.Free()
 
@@ -157,14 +161,14 @@ class _Builder:
         return made
 
     def _falls_by_one(self, constructor: str, arguments: list[Any]) -> bool:
-        """A stride of -1 byte, which Open MPI 5.0.11 takes for the length of the oldtype."""
+        """Whether the stride is -1 byte, which Open MPI 5.0.11 takes for the length of the oldtype."""
         count, _, stride, oldtype = arguments
         if abs(stride) != 1 or count < 2:
             return False
         return stride * (oldtype.Get_extent()[1] if constructor == "vector" else 1) == -1
 
     def _falling(self, count: int, block: int, oldtype: MPI.Datatype) -> MPI.Datatype:
-        """The same by pairs, two bytes from one to the next."""
+        """The same type without a stride of -1: blocks in pairs, with a stride of -2 between pairs."""
         pair = oldtype.Create_hindexed([block, block], [0, -1])
         pairs = pair.Create_hvector(count // 2, 1, -2)
         self._made += [pair, pairs]

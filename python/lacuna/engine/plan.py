@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A plan: how the bytes of a type are moved, and moving them from Python."""
+"""A plan: how the bytes of a type are moved. Packing, unpacking and copying from Python."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _counted(count: SupportsIndex, name: str = "count") -> int:
-    """A number as the C library has them; ctypes would cut it off."""
+    """The number as an int of 64 bits; ctypes would cut a larger one off silently."""
     number = operator.index(count)
     if not -(1 << 63) <= number < 1 << 63:
         raise LacunaError(Exit.USAGE, f"bad {name}: {number}", "give one that fits into 64 bits")
@@ -32,7 +32,12 @@ def _need_no(stream: Any) -> None:
 
 
 class Plan(Handle):
-    """How the bytes of a type are moved on this machine."""
+    """Packs, unpacks and copies elements of one datatype on this machine.
+
+    `datatype`: a Type, or its text (docs/user/types.md). Making a plan takes microseconds to
+    milliseconds, by the size of the type; a plan can be used any number of times, by several
+    threads at once. Raises LacunaError if the type cannot be planned.
+    """
 
     def __init__(self, datatype: Type | str) -> None:
         self._handle = c_void_p()
@@ -57,11 +62,11 @@ class Plan(Handle):
 
     @property
     def type(self) -> Type:
-        """What it moves."""
+        """The datatype that the plan moves."""
         return self._type
 
     def packed_size(self, count: int = 1) -> int:
-        """Bytes that `count` elements take when packed."""
+        """Bytes of `count` elements when packed: `count` times the size of the type."""
         size = c_int64()
         count = _counted(count)
         capi.check(capi.library().lacuna_packed_size(self._handle, count, byref(size)), "the count")
@@ -76,11 +81,21 @@ class Plan(Handle):
         slice_: tuple[int, int] | None = None,
         stream: Any = None,
     ) -> Any:
-        """The data of `count` elements, the first of which has its offset 0 at byte `offset` of
-        `mem`: a NumPy array, a view of one, or any buffer; no data may lie outside. Into `out`,
-        which is returned, or into a new NumPy array of bytes. `slice_`: bytes [begin, end) of the
-        packed form alone. Where `mem` or `out` is on a device: enqueued on `stream`; new bytes are
-        a DeviceBytes (lacuna.gpu.arrays).
+        """Packs `count` elements of `mem` and returns the packed bytes.
+
+        `mem`: a NumPy array, a view of one, any object with the buffer protocol, or an array on a
+            CUDA device. Its dtype and shape do not matter: the plan's type says where the data are.
+        `offset`: the byte of `mem` (from its first element) at which offset 0 of the first element
+            of the type lies. All data must lie inside `mem`.
+        `out`: a writable contiguous array of at least as many bytes as are packed, which is
+            returned. None: a new array of uint8 (NumPy's; a DeviceBytes of lacuna.gpu.arrays for
+            device memory).
+        `slice_`: (begin, end): only these bytes of the packed form.
+        `stream`: for device memory, where the copy is enqueued; the call returns before it is done.
+
+        Raises LacunaError, before a byte is moved, if data lie outside `mem`, `out` is too small,
+        has gaps or is read-only, or `slice_` is not within the packed form. Cost: one pass over the
+        data and about 5 us; other threads run meanwhile.
         """
         begin, end = self._slice(slice_, count)
         if is_on_device(mem) or is_on_device(out):
@@ -99,7 +114,7 @@ class Plan(Handle):
             capi.check(lib.lacuna_pack(self._handle, at, count, to), "packing")
         else:
             capi.check(lib.lacuna_pack_slice(self._handle, at, count, begin, end, to), "packing")
-        del memory, room  # which have kept it from being resized meanwhile
+        del memory, room  # until here they kept the buffers from being resized
         return out
 
     def unpack(
@@ -111,7 +126,12 @@ class Plan(Handle):
         slice_: tuple[int, int] | None = None,
         stream: Any = None,
     ) -> None:
-        """The reverse: `packed` has the bytes; of `mem` nothing but data is written."""
+        """Unpacks `packed` into `count` elements of `mem`: the reverse of pack().
+
+        `packed`: a contiguous array of at least packed_size(count) bytes, or of `end - begin` bytes
+        with `slice_`; it is not changed. Of `mem` only the bytes of data are written, no gaps. The
+        other arguments, errors and costs are those of pack().
+        """
         begin, end = self._slice(slice_, count)
         if is_on_device(mem) or is_on_device(packed):
             place = (mem, offset, *self._around(count))
@@ -139,7 +159,13 @@ class Plan(Handle):
         other_offset: int = 0,
         stream: Any = None,
     ) -> None:
-        """From this layout to another of as many bytes, without the packed form between."""
+        """Copies `count` elements of `mem` to `other_count` elements of `other_mem`, which have the
+        layout of the plan `other` and as many bytes, without a packed form in between.
+
+        `offset`, `other_offset`: as in pack(). The two must not overlap in memory. Raises
+        LacunaError, before a byte is moved, if the numbers of bytes differ or data lie outside an
+        array. Cost: one pass over the data and about 5 us.
+        """
         count, other_count = _counted(count), _counted(other_count, "other_count")
         if is_on_device(mem) or is_on_device(other_mem):
             place = (mem, offset, *self._around(count))
@@ -165,12 +191,14 @@ class Plan(Handle):
     def _inside(
         self, mem: Any, count: int, offset: int, name: str, writes: bool
     ) -> tuple[Memory, c_void_p]:
-        """What keeps `mem`, and where offset 0 of the first element is, if all data lie inside."""
+        """An object that keeps `mem` alive, and the address of offset 0 of the first element.
+        Raises LacunaError if data lie outside.
+        """
         memory = Memory(mem, name, writes)
         return memory, memory.around(offset, *self._around(count))
 
     def _around(self, count: int) -> tuple[int, int]:
-        """From where to where data lie, from offset 0 of the first element."""
+        """(first, last): the bytes that hold data, counted from offset 0 of the first element."""
         if count <= 0 or self._size == 0:
             return 0, 0
         over = (count - 1) * self._extent
@@ -182,7 +210,9 @@ class Plan(Handle):
         return self._on_device
 
     def explain(self, count: int) -> str:
-        """What the plan does with `count` elements and why, in words."""
+        """The steps by which `count` elements are moved and why, as text for people (several
+        lines).
+        """
         lib = capi.library()
         count = _counted(count)
         return capi.text(
@@ -191,7 +221,12 @@ class Plan(Handle):
         )
 
     def cost(self, count: int) -> dict[str, Any]:
-        """How long packing and unpacking `count` elements will take here, as lacuna.h says."""
+        """The predicted time of packing and unpacking `count` elements on this machine.
+
+        The dictionary is the JSON of lacuna_plan_cost_json (lacuna.h): times in ns with the same
+        buffers used again and again ("warm"), and with data in no cache ("cold"). Without a profile
+        (`lacuna machine --measure`) it is computed from default numbers.
+        """
         lib = capi.library()
         count = _counted(count)
         return json.loads(

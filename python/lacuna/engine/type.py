@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
 
 def _words(argument: SupportsIndex | Sequence[SupportsIndex]) -> str:
-    """An argument of a constructor as it stands in a text."""
+    """An argument of a constructor as the text form writes it: 7, or [1, 2, 3]."""
     if hasattr(argument, "__len__"):
         return f"[{', '.join(str(operator.index(one)) for one in argument)}]"
     return str(operator.index(argument))
 
 
 class Handle:
-    """What never changes: a copy is the same one, as two of one handle would each give it back."""
+    """An immutable object with a handle: copies are the object itself, since two owners of one
+    handle would each free it.
+    """
 
     def __copy__(self) -> Self:
         return self
@@ -38,12 +40,16 @@ class Handle:
 
 
 class Type(Handle):
-    """A datatype: its text form (docs/user/types.md), or one of MPI's constructors, with MPI's
-    order of arguments; a list's length is the count. An oldtype may be a text. Displacements are in
-    elements of the oldtype, in constructors with an h and in `struct` in bytes.
+    """A datatype, made from its text form (docs/user/types.md) or by a class method.
+
+    The class methods are MPI's constructors with MPI's order of arguments, but the length of a list
+    is the count. An `oldtype` is a Type or a text such as "double". Displacements and strides are
+    in elements of the oldtype; in constructors whose name begins with h, in `struct` and in
+    `resized` they are in bytes. All raise LacunaError if the text or an argument is invalid. A Type
+    is immutable and is freed with its last reference.
     """
 
-    _swapped: str | None = None  # NumPy's name of elements in the other byte order
+    _swapped: str | None = None  # the dtype, where of() was given elements in the other byte order
 
     def __init__(self, text: str) -> None:
         self._handle = c_void_p()
@@ -63,51 +69,55 @@ class Type(Handle):
 
     @classmethod
     def _by(cls, constructor: str, oldtype: Type | str, *arguments: Any) -> Type:
-        """By texts: one way into the library, whose complaints name constructor and argument."""
+        """Makes the type by its text: one way into the library, whose errors name the constructor
+        and the argument.
+        """
         inner = oldtype if isinstance(oldtype, str) else oldtype.text()
         return cls(f"{constructor}({', '.join([*map(_words, arguments), inner])})")
 
     @classmethod
     def contiguous(cls, count: int, oldtype: Type | str) -> Type:
-        """MPI_Type_contiguous."""
+        """MPI_Type_contiguous: `count` elements one after the other."""
         return cls._by("contiguous", oldtype, count)
 
     @classmethod
     def vector(cls, count: int, blocklength: int, stride: int, oldtype: Type | str) -> Type:
-        """MPI_Type_vector."""
+        """MPI_Type_vector: `count` blocks of `blocklength` elements, one every `stride` elements."""
         return cls._by("vector", oldtype, count, blocklength, stride)
 
     @classmethod
     def hvector(cls, count: int, blocklength: int, stride: int, oldtype: Type | str) -> Type:
-        """MPI_Type_create_hvector; the stride in bytes."""
+        """MPI_Type_create_hvector: as vector(), with the stride in bytes."""
         return cls._by("hvector", oldtype, count, blocklength, stride)
 
     @classmethod
     def indexed(
         cls, blocklengths: Sequence[int], displacements: Sequence[int], oldtype: Type | str
     ) -> Type:
-        """MPI_Type_indexed."""
+        """MPI_Type_indexed: block i has blocklengths[i] elements, from displacements[i] elements
+        on.
+        """
         return cls._by("indexed", oldtype, blocklengths, displacements)
 
     @classmethod
     def hindexed(
         cls, blocklengths: Sequence[int], displacements: Sequence[int], oldtype: Type | str
     ) -> Type:
-        """MPI_Type_create_hindexed."""
+        """MPI_Type_create_hindexed: as indexed(), with displacements in bytes."""
         return cls._by("hindexed", oldtype, blocklengths, displacements)
 
     @classmethod
     def indexed_block(
         cls, blocklength: int, displacements: Sequence[int], oldtype: Type | str
     ) -> Type:
-        """MPI_Type_create_indexed_block."""
+        """MPI_Type_create_indexed_block: as indexed(), with blocks of one length."""
         return cls._by("indexed_block", oldtype, blocklength, displacements)
 
     @classmethod
     def hindexed_block(
         cls, blocklength: int, displacements: Sequence[int], oldtype: Type | str
     ) -> Type:
-        """MPI_Type_create_hindexed_block."""
+        """MPI_Type_create_hindexed_block: as indexed_block(), with displacements in bytes."""
         return cls._by("hindexed_block", oldtype, blocklength, displacements)
 
     @classmethod
@@ -117,7 +127,9 @@ class Type(Handle):
         displacements: Sequence[int],
         oldtypes: Sequence[Type | str],
     ) -> Type:
-        """MPI_Type_create_struct."""
+        """MPI_Type_create_struct: block i has blocklengths[i] elements of oldtypes[i], from byte
+        displacements[i] on.
+        """
         inner = ", ".join(one if isinstance(one, str) else one.text() for one in oldtypes)
         return cls._by("struct", f"[{inner}]", blocklengths, displacements)
 
@@ -130,19 +142,25 @@ class Type(Handle):
         oldtype: Type | str,
         order: str = "c",
     ) -> Type:
-        """MPI_Type_create_subarray; `order` is "c" or "fortran"."""
+        """MPI_Type_create_subarray: the part of an array of shape `sizes` that has shape `subsizes`
+        and begins at index `starts`. `order`: "c" (the last index varies fastest) or "fortran".
+        """
         inner = oldtype if isinstance(oldtype, str) else oldtype.text()
         return cls._by("subarray", f"{order}, {inner}", sizes, subsizes, starts)
 
     @classmethod
     def resized(cls, lb: int, extent: int, oldtype: Type | str) -> Type:
-        """MPI_Type_create_resized, in bytes."""
+        """MPI_Type_create_resized: the same data with another lower bound and extent, in bytes."""
         return cls._by("resized", oldtype, lb, extent)
 
     @classmethod
     def of(cls, view: numpy.ndarray) -> Type:
-        """Of what an array or a view of one shows, NumPy's or a device's, in the order of its
-        elements: offset 0 is where it begins. Structured elements are packed field by field.
+        """The type of the elements that an array or a view of one shows, in C order; offset 0 is
+        its first element.
+
+        `view`: an array or view of NumPy or on a CUDA device. Fields of structured elements are
+        packed one by one, without padding. Raises LacunaError for anything else, and for arrays of
+        Python objects.
         """
         if is_on_device(view):
             return cls(devices.type_text_of(view))
@@ -156,9 +174,11 @@ class Type(Handle):
         return made
 
     def mpi(self) -> MPI.Datatype:
-        """The same as mpi4py's `MPI.Datatype`, made by MPI's constructors and committed: a new one
-        for each call. It is freed with its last reference; `Free()` frees it at once. MPI keeps it
-        as long as a message needs it. `lacuna.engine.message` goes with it for arrays.
+        """The same type as mpi4py's `MPI.Datatype`, made by MPI's constructors and committed.
+
+        A new one for each call. It is freed with its last reference, or at once by `Free()`; MPI
+        itself keeps it until messages that use it are complete. For arrays, `lacuna.engine.message`
+        is simpler. Raises LacunaError without mpi4py, and for elements in the other byte order.
         """
         from lacuna.engine import mpi
 
@@ -168,24 +188,24 @@ class Type(Handle):
 
     @property
     def handle(self) -> c_void_p:
-        """The C library's handle."""
+        """The C library's handle, which the Type owns."""
         return self._handle
 
     def text(self) -> str:
-        """The text form, as the library prints it."""
+        """The text form, as the library prints it; Type(text) makes an equal type."""
         lib = capi.library()
         return capi.text(
             lambda n, at, need: lib.lacuna_type_text(self._handle, n, at, need), "the type"
         )
 
     def size(self) -> int:
-        """Bytes of data in one element."""
+        """Bytes of data in one element (MPI_Type_size)."""
         size = c_int64()
         capi.check(capi.library().lacuna_type_size(self._handle, byref(size)), "the type")
         return size.value
 
     def extent(self) -> tuple[int, int]:
-        """(lower bound, extent) in bytes."""
+        """(lower bound, extent) in bytes (MPI_Type_get_extent)."""
         lb, extent = c_int64(), c_int64()
         capi.check(
             capi.library().lacuna_type_extent(self._handle, byref(lb), byref(extent)), "the type"
@@ -193,7 +213,7 @@ class Type(Handle):
         return lb.value, extent.value
 
     def true_extent(self) -> tuple[int, int]:
-        """(true lower bound, true extent) in bytes."""
+        """(true lower bound, true extent) in bytes (MPI_Type_get_true_extent)."""
         lb, extent = c_int64(), c_int64()
         capi.check(
             capi.library().lacuna_type_true_extent(self._handle, byref(lb), byref(extent)),
