@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all of the command needs: errors, paths, result files, where numbers come from, figures."""
+"""What all commands need: errors, paths, result files, provenance, figures."""

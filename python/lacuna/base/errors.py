@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can go wrong, as one line for people and an exit code for scripts."""
+"""Errors: one line for people, an exit code for scripts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ class Exit(IntEnum):
 
 
 class LacunaError(Exception):
-    """`what` went wrong (where, which value), the `remedy`, and `details`: lines to show below."""
+    """An error that a user can act on: `what` went wrong (where, which value), the `remedy`, and
+    `details`: further lines, printed below.
+    """
 
     def __init__(self, code: Exit, what: str, remedy: str, details: str = "") -> None:
         super().__init__(f"{what}; {remedy}")
@@ -36,13 +38,15 @@ class LacunaError(Exception):
 
 
 def no_figures() -> LacunaError:
-    """Figures are wanted, and what draws them is not here: pip brings it where it is asked for."""
+    """The error for a command that draws figures without matplotlib."""
     what = "no matplotlib, which draws the figures"
     return LacunaError(Exit.ENVIRONMENT, what, "install it with pip install matplotlib")
 
 
 def unexpected(error: Exception, name: str) -> int:
-    """Says it on stderr: usage errors of the option parser, a full disk, and defects."""
+    """Prints one line on stderr for an exception that is not a LacunaError (a usage error of the
+    option parser, a full disk, a defect) and returns the exit code.
+    """
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
         what = " ".join(error.format_message().split()).rstrip(".")
         is_known = not what.startswith("No such command")

@@ -23,7 +23,9 @@ _INCHES_A_PANEL = 5.2
 def panels(
     columns: int, height: float, rows: int = 1, width: float = _INCHES_A_PANEL, **more: Any
 ) -> tuple[Any, Any]:
-    """The figure, and its panels by row and column; inches: `height` of all, `width` of one."""
+    """A figure of `rows` x `columns` panels. `height`: inches of the whole figure; `width`: inches
+    of one panel.
+    """
     return plt.subplots(
         rows,
         columns,
@@ -35,7 +37,7 @@ def panels(
 
 
 def over_bytes(panel: Axes, base: int = 10) -> None:
-    """Bytes of data along the bottom, both axes in powers."""
+    """Makes both axes logarithmic and labels the x axis with bytes of data."""
     panel.set_xscale("log", base=2)
     panel.set_yscale("log", base=base)
     panel.xaxis.set_major_formatter(FuncFormatter(lambda n, _: size_name(int(n))))
@@ -47,7 +49,7 @@ def over_bytes(panel: Axes, base: int = 10) -> None:
 def save(
     figure: Any, path: Path, provenance: dict[str, Any], title: str = "", dpi: int = 150
 ) -> Path:
-    """Writes the PNG file, with where the numbers are from below it."""
+    """Writes the PNG file, with the provenance of the numbers as a caption."""
     if title:
         figure.suptitle(title, fontsize=11, wrap=True)
     figure.supxlabel(caption(provenance), fontsize=7, color="#555555")

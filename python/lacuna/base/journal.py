@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a long run has measured so far, on disk: a run that is interrupted goes on where it was."""
+"""The measurements of a long run so far, on disk: an interrupted run continues from there."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ def _text(lines: list[Line]) -> str:
 
 
 class Journal:
-    """The lines of finished rows, beside the result file that will be made of them.
+    """The lines of finished rows, in FILE.partial beside the result file that will be made of them.
 
-    `settings` are what all lines must have been measured with. Without a path nothing is kept.
+    `settings`: what all lines must have been measured with; an existing file with other settings is
+    an error. Without a path nothing is kept.
     """
 
     def __init__(self, result: Path | None, settings: Line) -> None:
@@ -37,7 +38,7 @@ class Journal:
     def _read(self, settings: Line) -> None:
         assert self.path
         try:
-            # What the last run died writing is not whole: a line, or a row.
+            # An interrupted run leaves an incomplete last line or row: it is measured again.
             whole = self.path.read_text(encoding="utf-8").split("\n")[:-1]
             first, *lines = [json.loads(line) for line in whole]
         except (OSError, ValueError) as error:
@@ -69,17 +70,19 @@ class Journal:
             ) from error
 
     def header(self, mpi: str) -> Line | None:
-        """What the program said of itself on an MPI library, if it has run."""
+        """The header line that the program wrote on an MPI library, or None."""
         return next(
             (line for line in self.lines if line["kind"] == "header" and line["mpi"] == mpi), None
         )
 
     def done(self, mpi: str) -> set[str]:
-        """The rows that need not be measured again."""
+        """The ids of the rows that have been measured on an MPI library."""
         return {line["id"] for line in self.lines if line["kind"] == "row" and line["mpi"] == mpi}
 
     def take(self, mpi: str, line: Line) -> None:
-        """The next line of a program on an MPI library; kept with its row, when that is whole."""
+        """Takes the next line of a program; the lines of a row are appended to the file when the
+        row is complete.
+        """
         if line["kind"] == "header":
             self._row = []
         if line["kind"] == "end" or (line["kind"] == "header" and self.header(mpi)):
@@ -93,6 +96,6 @@ class Journal:
         self._row = []
 
     def close(self) -> None:
-        """The result is written."""
+        """Deletes the file: the result has been written."""
         if self.path:
             self.path.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lacuna.base.errors import Exit, LacunaError
 
-LIBRARY_DIR = "LACUNA_LIBRARY_DIR"  # the environment variable that says where our libraries are
+LIBRARY_DIR = "LACUNA_LIBRARY_DIR"  # the environment variable with our libraries' folder
 _PACKAGE = Path(__file__).resolve().parent.parent
 _CHECKOUT = _PACKAGE.parent.parent
 IS_CHECKOUT = (_CHECKOUT / "CMakePresets.json").is_file()  # else pip has copied the package
@@ -29,7 +29,7 @@ FAMILY_OF = {
     "openmpi": "ompi",
     "mpiabi": "mpiabi",
 }
-# For what a family is called in messages.
+# The names of a family in messages.
 NAMES_OF = {"mpich": "mpich, intelmpi or mvapich", "ompi": "openmpi", "mpiabi": "mpiabi"}
 
 
@@ -43,8 +43,9 @@ def family_of(name: str) -> str:
 
 
 def cache() -> Path | None:
-    """The folder for what was found out and can be found out again; None: neither XDG_CACHE_HOME
-    nor HOME is set. (compiler_start.py, which must start at once, has the same for itself.)"""
+    """The folder for files that can be made again; None: neither XDG_CACHE_HOME nor HOME is set.
+    (compiler/kept.py, which must start fast, has its own copy of this rule.)
+    """
     chosen = os.environ.get("XDG_CACHE_HOME", "")
     home = os.environ.get("HOME", "")
     if chosen.startswith("/"):
@@ -53,8 +54,9 @@ def cache() -> Path | None:
 
 
 def library_dirs() -> list[Path]:
-    """Where libraries are looked for; LACUNA_LIBRARY_DIR alone if it is set. What CMake has
-    installed may have the prefix of our Python environment (docs/user/install.md)."""
+    """The folders in which lacuna's libraries are searched: LACUNA_LIBRARY_DIR alone if it is set,
+    else the build or wheel, and the prefix of this Python environment (docs/user/install.md).
+    """
     chosen = os.environ.get(LIBRARY_DIR)
     if chosen:
         return [Path(chosen).absolute()]
@@ -80,8 +82,12 @@ def preload_library(family: str) -> Path:
 
 
 def without_blanks(path: Path) -> Path:
-    """The same file under a name without blanks and colons, at which LD_PRELOAD ends names and
-    MPI's compilers words: by a link to its folder. It stays, as programs keep the name."""
+    """The same file under a path without blanks and colons, which separate names in LD_PRELOAD and
+    words for the MPI's compilers.
+
+    Makes a symbolic link to its folder where needed. The link stays, since programs that were
+    linked by it keep the path.
+    """
     if _is_plain(path):
         return path
     import hashlib
@@ -117,13 +123,13 @@ def _is_plain(path: Path) -> bool:
 
 
 def _is_ours_alone(folder: Path) -> bool:
-    """Nobody else can have put a library there."""
+    """Whether nobody else can put a library into the folder."""
     found = folder.lstat()
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
 
 
 def program(name: str) -> Path:
-    """The path of one of lacuna's own programs, which stand beside the libraries."""
+    """The path of one of lacuna's own programs, which are in bin beside the libraries' lib."""
     dirs = _program_dirs()
     for folder in dirs:
         if (folder / name).is_file():
@@ -141,13 +147,14 @@ def _program_dirs() -> list[Path]:
 
 
 def default_mpi_root() -> Path:
-    """Where `make` puts the MPI libraries, one prefix each; or the prefix where pip, which has put
-    us there, puts the one that it brings."""
+    """The folder with the MPI libraries that `make` fetched, one prefix for each; for an installed
+    package, the prefix into which pip puts MPI libraries.
+    """
     return _CHECKOUT / "build" / "mpi" if IS_CHECKOUT else _PACKAGE.parents[3]
 
 
 def checkout() -> Path:
-    """The root of the source tree (for the commit in a result's provenance)."""
+    """The root of the source tree."""
     return _CHECKOUT
 
 
@@ -164,20 +171,20 @@ def user_pages() -> Path:
 
 
 def compiled_tables() -> Path:
-    """The tables of `lacuna tune --compiled` that are shipped."""
+    """The folder with the shipped tables of `lacuna tune --compiled`."""
     return _shipped("optimizer", "tables")
 
 
 def corpus() -> Path:
-    """The type texts of `lacuna bench engine`."""
+    """The folder with the datatypes that benchmarks pack."""
     return _shipped("bench", "corpus")
 
 
 def hosts_script() -> Path:
-    """What makes hosts of network namespaces."""
+    """The script that makes network namespaces, which serve as hosts."""
     return _shipped("bench", "hosts") / "hosts.sh"
 
 
 def bench_sources(name: str) -> Path:
-    """The programs of a benchmark that compiles them."""
+    """The folder with the C programs of a benchmark that compiles them itself."""
     return _shipped("bench", name)

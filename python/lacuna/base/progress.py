@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How far long work is, and how long it will take, on stderr."""
+"""Progress of long work, and the time that is left, on stderr."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
 _EVERY_SECONDS = 60.0  # a line, where stderr is no terminal
-_LEAST_SECONDS = 2.0  # of work, before it says how long the rest will take
+_LEAST_SECONDS = 2.0  # of work, before the time left is estimated
 
 
 def duration(seconds: float) -> str:
-    """For people: to two digits."""
+    """Seconds for people, rounded: 5 s, 12 min, 3 h 20 min."""
     if seconds < 59.5:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
@@ -27,8 +27,8 @@ def duration(seconds: float) -> str:
 class Progress:
     """A bar on a terminal, which disappears at the end; elsewhere a line a minute.
 
-    The work has `parts` of about the same length, such as the libraries; of the part that runs, a
-    number of equal steps is done.
+    The work has `parts` of about the same length, such as one for each MPI library; a part has a
+    number of equal steps.
     """
 
     def __init__(self, parts: int = 1, now: Callable[[], float] = time.monotonic) -> None:
@@ -45,7 +45,7 @@ class Progress:
         self._part = 0
         self._title = ""
         self._began = now()
-        self._told = now()
+        self._printed_at = now()
 
     def __enter__(self) -> Progress:
         if self._bar:
@@ -68,24 +68,24 @@ class Progress:
         self.at(0, None, title)
 
     def say(self, title: str) -> None:
-        """What is done in this part from now on."""
+        """Changes the text that is shown for the part."""
         self._title = title
 
     def at(self, done: int, total: int | None, title: str | None = None) -> None:
-        """So many steps of the part are done; how many there are may be unknown."""
+        """`done` of `total` steps of the part are done; `total` is None where it is not known."""
         self._title = self._title if title is None else title
         state = self._state(done, total)
         if self._bar:
             self._bar.update(
                 self._task, description=self._title, completed=done, total=total, state=state
             )
-        elif self._now() - self._told >= _EVERY_SECONDS:
-            self._told = self._now()
+        elif self._now() - self._printed_at >= _EVERY_SECONDS:
+            self._printed_at = self._now()
             print(f"lacuna: {self._title}: {state}", file=sys.stderr, flush=True)
 
     def _state(self, done: int, total: int | None) -> str:
         passed = self._now() - self._began
-        if not total or done >= total:  # what is done after the steps takes an unknown time
+        if not total or done >= total:  # work after the last step takes an unknown time
             return f"{duration(passed)} so far"
         counted = f"{done} of {total}"
         if self._parts > 1 and self._part <= self._parts:

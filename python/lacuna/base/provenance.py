@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a number must carry to mean anything: machine, versions, commit, settings, command."""
+"""The provenance of a result: machine, versions, commit, settings, command."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _commit() -> str | None:
 
 
 def collect() -> dict[str, Any]:
-    """The header of a result file."""
+    """The provenance of a result that is measured now, for the header of its file."""
     cpu = "/sys/devices/system/cpu/cpu0"
     return {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -69,7 +69,7 @@ def collect() -> dict[str, Any]:
 
 
 def caption(header: dict[str, Any]) -> str:
-    """One line below a figure."""
+    """The provenance as one line, for below a figure."""
     if "program" in header:  # of a job
         return f"{header['program']} on {header['library']}, lacuna {header['lacuna']}"
     commit, is_dirty, _ = (header["commit"] or "no commit").partition("-dirty")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From raw samples to rows, and rows to files: JSON and CSV that are whole or not there at all."""
+"""From raw samples to rows, and from rows to JSON and CSV files, which are written completely or
+not at all.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ PING_PONG = ("native", "by_hand", "lacuna", "contiguous")
 
 
 def rows(mpi: str, samples: list[dict[str, Any]]) -> list[Row]:
-    """One row for each n and method, in the order in which they first appear."""
+    """One row for each matrix order n and method, in the order in which they first appear: median
+    and median absolute deviation in seconds, and ratios to memcpy and to a contiguous message.
+    """
     times: dict[tuple[int, str], list[float]] = defaultdict(list)
     for sample in samples:
         times[sample["n"], sample["method"]].append(sample["seconds"])
@@ -58,13 +62,13 @@ def rows(mpi: str, samples: list[dict[str, Any]]) -> list[Row]:
 
 
 def write_json(path: Path, provenance: dict[str, Any], found: list[Row], **more: Any) -> None:
-    """Writes the provenance, the rows with their raw samples, and what else belongs to them."""
+    """Writes the provenance, the rows with their raw samples, and the members in `more`."""
     everything = {"provenance": provenance} | more | {"rows": found}
     _write(path, json.dumps(everything, indent=1) + "\n")
 
 
 def write_csv(path: Path, found: list[Row], columns: list[str] | None = None) -> None:
-    """Writes the rows without raw samples; `samples` is their number."""
+    """Writes the rows without raw samples; the column `samples` is their number."""
     text = io.StringIO()
     names = columns or COLUMNS
     writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
@@ -76,12 +80,14 @@ def write_csv(path: Path, found: list[Row], columns: list[str] | None = None) ->
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a text that is whole or not there at all."""
+    """Writes a text file, completely or not at all."""
     _write(path, text)
 
 
 def make_folders(files: list[Path | None], folder: Path | None = None) -> None:
-    """Makes sure of the folders of the files that are wanted, and of one for figures."""
+    """Makes the folders of the result files, and the one for figures. Raises LacunaError if a file
+    could not be written, before minutes are spent on measuring.
+    """
     for file in files:
         if file:
             make_folder(file.absolute().parent)
@@ -94,12 +100,12 @@ def make_folders(files: list[Path | None], folder: Path | None = None) -> None:
 
 
 def can_draw() -> bool:
-    """Whether figures can be drawn; what measures for minutes asks before."""
+    """Whether figures can be drawn (matplotlib is installed)."""
     return importlib.util.find_spec("matplotlib") is not None
 
 
 def make_folder(folder: Path) -> None:
-    """Makes sure of a folder before the work that is to be written there."""
+    """Makes a folder. Raises LacunaError if it cannot be made or written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -109,8 +115,9 @@ def make_folder(folder: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """A temporary file in the same folder, then one rename. Who may read it, the umask says, as of
-    any new file (tempfile makes its files for their owner alone)."""
+    """Writes a temporary file in the same folder and renames it. The umask decides who may read it
+    (tempfile's files are for their owner alone).
+    """
     temporary = path.absolute().with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         try:

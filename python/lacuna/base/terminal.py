@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where tables are printed."""
+"""The console on which tables are printed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from rich.console import Console
 
 
 def console(width: int) -> Console:
-    """Stdout, as wide as the terminal, or `width` where it is none."""
+    """Standard output, as wide as the terminal; `width` columns where it is not a terminal."""
     found = Console(highlight=False)
     return found if found.is_terminal else Console(highlight=False, width=width)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sizes as people and the names of rows spell them."""
+"""Sizes in bytes as text, for people and in the names of rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MIB = 1024 * 1024
 
 
 def size_name(count: int) -> str:
-    """64B, 4KiB, 16MiB: as part of a name."""
+    """A size as part of a name: 64B, 4KiB, 16MiB."""
     for unit, factor in (("MiB", MIB), ("KiB", KIB)):
         if count >= factor and count % factor == 0:
             return f"{count // factor}{unit}"
@@ -16,7 +16,7 @@ def size_name(count: int) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes for people, if that is exact: "1.5 MiB", "100 bytes"."""
+    """A size for people, in KiB, MiB or GiB if that is exact: "1.5 MiB", "100 bytes"."""
     for unit, factor in (("GiB", 1024 * MIB), ("MiB", MIB), ("KiB", KIB)):
         if count >= factor and count % (factor // 4) == 0:
             return f"{count / factor:g} {unit}"

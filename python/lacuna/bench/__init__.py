@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna bench`: experiments."""
+"""`lacuna bench`: the benchmarks."""

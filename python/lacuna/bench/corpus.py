@@ -12,7 +12,7 @@ from lacuna.base import paths
 from lacuna.base.errors import Exit, LacunaError
 from lacuna.engine import Type
 
-# The order in which people read the results.
+# In the order of the tables.
 FAMILIES = [
     "gropp",
     "ddtbench",
@@ -25,13 +25,13 @@ FAMILIES = [
     "lifecycle",
 ]
 _KEYS = {"type", "bytes", "count", "source", "tags", "shape"}
-# The mark of rows that only `bench apps` takes: more sizes of what the engine has been timed with.
+# The tag of rows for `bench apps` only: further sizes of types that `bench engine` packs.
 _APPS_ONLY = "apps"
 
 
 @dataclass(frozen=True)
 class CorpusRow:
-    """One type, and how many elements of it are packed."""
+    """A datatype of the corpus, and how many elements of it are packed."""
 
     id: str  # family/name
     text: str  # on one line, index lists as bench/engine/lists.hpp describes them
@@ -48,17 +48,18 @@ class CorpusRow:
 
     @property
     def is_far(self) -> bool:
-        """Strided or indexed, and out of the caches. A transpose comes back to its lines: what each
-        of its elements would take alone is no bound."""
+        """Whether its data are strided or indexed and exceed the caches, so that the lines touched
+        bound its time. Not transposes: they touch a line several times.
+        """
         return "out-of-cache" in self.tags and self.family != "transpose"
 
     @property
     def is_of_corpus(self) -> bool:
-        """Whether a file has it: then all rivals can pack it."""
+        """Whether it is from a file of the corpus: then all rivals can pack it."""
         return self.family in FAMILIES
 
     def flags(self) -> str:
-        """What the program is told of the tags."""
+        """A letter for each tag that the program needs to know."""
         told = {"s": "slices" in self.tags, "l": "lifecycle" in self.tags, "f": self.is_far}
         return "".join(flag for flag, is_so in told.items() if is_so)
 
@@ -107,19 +108,21 @@ def load(folder: Path | None = None) -> list[CorpusRow]:
 
 
 def given(text: str, count: int) -> CorpusRow:
-    """A row that is in no file."""
+    """A row for a type on the command line."""
     datatype = Type(text)
     return CorpusRow("given/type", datatype.text(), count, count * datatype.size(), "", frozenset())
 
 
 def select(rows: list[CorpusRow], globs: list[str], quick: bool) -> list[CorpusRow]:
-    """Those of `bench engine` whose name fits a pattern (a family alone stands for all of it)."""
+    """The rows of `bench engine` that fit the patterns; the name of a family stands for all
+    of it.
+    """
     ours = [row for row in rows if _APPS_ONLY not in row.tags]
     return chosen([row for row in ours if not quick or "quick" in row.tags], globs)
 
 
 def chosen(rows: list[CorpusRow], globs: list[str]) -> list[CorpusRow]:
-    """Those whose name fits one of the patterns; each must have one that it fits."""
+    """The rows that fit one of the patterns. Raises LacunaError for a pattern that no row fits."""
     for glob in globs:
         if not any(_fits(row, glob) for row in rows):
             families = [name for name in FAMILIES if any(row.family == name for row in rows)]

@@ -38,7 +38,7 @@ class Options:
 
 
 def bench(options: Options) -> None:
-    """Runs, writes the files, prints the table."""
+    """Measures, writes the files, prints the table."""
     types, patterns = _asked(options)
     program = paths.program(PROGRAM)
     results.make_folders([options.json, options.csv])
@@ -69,7 +69,7 @@ def bench(options: Options) -> None:
 
 
 def _asked(options: Options) -> tuple[list[corpus.CorpusRow], list[str]]:
-    """The corpus's rows, and the patterns that the program chooses all its rows by."""
+    """The rows of the corpus, and the patterns by which the program chooses among all its rows."""
     if options.given:
         row = corpus.given(*options.given)
         return [row], [row.id]
@@ -94,7 +94,7 @@ def _asked(options: Options) -> tuple[list[corpus.CorpusRow], list[str]]:
 def _run(
     program: Path, types: list[corpus.CorpusRow], patterns: list[str], options: Options
 ) -> list[dict[str, Any]]:
-    """The lines that the program wrote, the last of which says that it came to its end."""
+    """The lines of the program; the last one says that it ended well."""
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         file, out = Path(folder) / "rows", Path(folder) / "lines"
         file.write_text("".join(row.line() for row in types), encoding="utf-8")
@@ -113,7 +113,9 @@ def _run(
 
 
 def _row(line: dict[str, Any]) -> Row:
-    """With the fastest rival and lacuna's time over its; memcpy is a bound, no rival."""
+    """The row, with the fastest rival and lacuna's time relative to it; memcpy is a bound and no
+    rival.
+    """
     row = {key: value for key, value in line.items() if key != "kind"}
     rivals = {name: us for name, us in row["rivals_us"].items() if name != "memcpy"}
     fastest = min(rivals, key=rivals.__getitem__, default=None)

@@ -38,7 +38,7 @@ RULES = {
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison."""
+    """One side of a comparison: a way to send `count` elements of a type."""
 
     way: str
     type: str
@@ -67,7 +67,7 @@ _PATTERNS = {
 }
 _COUNTS = {"column": (16, 4096), "runs": (4, 1024), "struct": (16, 4096), "gather": (1, 64),
            "face": (1, 64)}  # fmt: skip
-# The same bytes, each described in other words than the first; n doubles, one of every 8.
+# Descriptions of the same bytes by other constructors: n doubles, one of every 8.
 _DESCRIPTIONS = {
     "vector": "vector({n}, 1, 8, double)",
     "hvector": "hvector({n}, 1, 64, double)",
@@ -87,7 +87,7 @@ _DENSE = {
 
 
 def checks() -> list[Check]:
-    """All of them."""
+    """All checks."""
     found = []
     for name, text in _PATTERNS.items():
         for count in _COUNTS[name]:
@@ -163,7 +163,9 @@ def _row(index: int, check: Check) -> Row:
 
 
 def guidelines(options: exchange.Options, rules: list[str], quick: bool, strict: bool) -> None:
-    """Runs, writes the file, prints the table; with `strict`, a violation under lacuna fails."""
+    """Measures, writes the file, prints the table. With `strict`, a violation under lacuna is an
+    error.
+    """
     for rule in rules:
         if rule not in RULES:
             raise LacunaError(
@@ -216,7 +218,7 @@ def judge(chosen: list[Check], lanes: list[Row]) -> list[dict[str, Any]]:
 
 
 def counts(verdicts: list[dict[str, Any]]) -> list[list[str]]:
-    """For each guideline: how many checks are violated on each MPI library, and the worst."""
+    """For each guideline: the number of violated checks on each MPI library, and the worst."""
     found = []
     columns = list(dict.fromkeys((one["mpi"], one["method"]) for one in verdicts))
     for rule in dict.fromkeys(one["rule"] for one in verdicts):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of `bench engine` drawn at random: the types that nobody thought to put into the corpus.
+"""Rows of `bench engine` drawn at random: types that nobody thought of for the corpus.
 
-Constructors are nested as programs nest them, up to three deep, with few, some and many of
-everything: what is slow here is most often a short loop in another, or a list of what is small.
+Constructors are nested up to three deep, as programs nest them, with few, some or many elements
+each. The slow types found so far were short loops inside others, and lists of small types.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BASIC_WEIGHTS = (2, 1, 1, 1, 1, 1)
 
 @dataclass(frozen=True)
 class _Drawn:
-    """A text, with the type's bytes of data and bounds; nothing in it overlaps."""
+    """A type's text, with its bytes of data and its bounds. No two data bytes overlap."""
 
     text: str
     size: int
@@ -127,7 +127,7 @@ class _Draw:
         return _Drawn(text, sum(part.size for part in parts), 0, _aligned(end))
 
     def type(self, depth: int) -> _Drawn:
-        """One of so many constructors around each other, or fewer in a struct."""
+        """A type of `depth` nested constructors; the parts of a struct may have fewer."""
         if depth == 0:
             return self._basic()
         index = self._random.randrange(len(self._constructors) + 1)
@@ -136,7 +136,7 @@ class _Draw:
         return self._constructors[index](self.type(depth - 1))
 
     def rows(self) -> list[tuple[_Drawn, int]]:
-        """A type and one or two counts of it, or nothing where it is too small or too large."""
+        """A random type with up to two counts; empty if it is too small or too large."""
         drawn = self.type(self._random.choice((1, 1, 2, 2, 2, 3)))
         if drawn.size > _MOST_TYPE_BYTES or drawn.ub > _MOST_TYPE_EXTENT:
             return []
@@ -151,8 +151,9 @@ class _Draw:
 
 
 def rows(number: int, seed: int) -> list[CorpusRow]:
-    """So many, called random/SEED-1 and so on: those of a seed are the same everywhere, and the
-    first of a longer run."""
+    """`number` rows, named random/SEED-1 and so on. A seed gives the same rows everywhere, and the
+    first of them also in a longer run.
+    """
     draw = _Draw(seed)
     found: dict[tuple[str, int], CorpusRow] = {}
     while len(found) < number:

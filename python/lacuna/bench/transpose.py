@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna bench transpose`: runs the program on each MPI library and shows what came out."""
+"""`lacuna bench transpose`: runs the program on each MPI library and shows its times."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def options(
     plots: Path | None,
     mpi_root: Path | None,
 ) -> Options:
-    """The same with what was left out, once it makes sense."""
+    """The options with defaults filled in. Raises LacunaError for values that make no sense."""
     orders = list(n or [512, 1024, 2048, 4096])
     if full and 8192 not in orders:
         orders.append(8192)
@@ -69,7 +69,7 @@ def options(
 
 
 def transpose(options: Options) -> None:
-    """Runs, writes the files, prints the table."""
+    """Measures, writes the files, prints the table."""
     targets = [
         mpis.installed(name, options.mpi_root, options.hosts, options.launch_agent)
         for name in options.mpis

@@ -11,12 +11,12 @@ from typing import NoReturn
 import typer
 
 VARIABLE = "_LACUNA_COMPLETE"
-# Behind their own options stand the words of another command.
+# Commands whose options are followed by the words of another command.
 STARTING = ("run", "tune", "doctor")
 
 
 def _typed() -> list[str]:
-    """The words of the line up to the cursor, without `lacuna`; the last one is not complete."""
+    """The words of the line up to the cursor, without `lacuna`; the last one may be incomplete."""
     if "COMP_WORDS" in os.environ:  # bash
         words = os.environ["COMP_WORDS"].split("\n")
         return words[1 : int(os.environ.get("COMP_CWORD", "0")) + 1]
@@ -25,7 +25,9 @@ def _typed() -> list[str]:
 
 
 def _is_of_another_command(words: list[str], app: typer.Typer) -> bool:
-    """Whether the last word belongs to a launcher, whose options are not ours."""
+    """Whether the last word belongs to the command that `lacuna run` starts, whose options are not
+    ours.
+    """
     if not words or words[0] not in STARTING:
         return False
     command = typer.main.get_command(app).commands[words[0]]
@@ -44,7 +46,9 @@ def _is_of_another_command(words: list[str], app: typer.Typer) -> bool:
 
 
 def answer(app: typer.Typer) -> NoReturn:
-    """Prints how the last word may go on. Nothing, and exit code 1: with the name of a file."""
+    """Prints the possible continuations of the last word. Exit code 1 and no output: the shell
+    offers file names.
+    """
     words = _typed()
     if words and words[-1].startswith("-") and _is_of_another_command(words, app):
         sys.exit(1)

@@ -296,7 +296,7 @@ def demo_command(
 
 
 class _Closed(io.TextIOBase):
-    """Standard output where it is closed: only who has something to say there fails."""
+    """Stands for a standard output that is closed: an error only if something is written to it."""
 
     def write(self, text: str) -> int:
         raise LacunaError(
@@ -313,7 +313,7 @@ def _command_name(words: list[str]) -> str:
 
 
 def main() -> None:
-    """The entry point: every failure is one line on stderr and an exit code."""
+    """The entry point: prints every error as one line on stderr and returns the exit code."""
     if completion.VARIABLE in os.environ:
         completion.answer(app)
     words = sys.argv[1:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiles `bench/compiled` plainly and by lacuna-cc, into one program, and runs it."""
+"""Compiles `bench/compiled` without and with lacuna-cc into one program, and runs it."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Message:
     lanes: tuple[str, ...]
 
     def line(self) -> str:
-        """For the program."""
+        """The row as the program reads it."""
         return f"{self.id} {self.kind} {self.n} {self.bytes} {','.join(self.lanes)}\n"
 
 
 @dataclass(frozen=True)
 class How:
-    """How much to measure, and how to compile."""
+    """How long to measure, and how to compile."""
 
     samples: int
     seconds: float  # for a message
@@ -57,7 +57,7 @@ def measure(
     progress: Progress,
     starts: int = 1,
 ) -> tuple[dict[str, Any], list[dict[str, Samples]]]:
-    """The program's header, and for each start of the program the samples of all messages."""
+    """The program's header line; and for each start of the program, the samples of all messages."""
     with tempfile.TemporaryDirectory(prefix="lacuna-") as name:
         folder = Path(name)
         program = _build(target, folder, how.packs_all)
@@ -82,7 +82,7 @@ def _samples(lines: list[watch.Line]) -> dict[str, Samples]:
 
 
 def ratio(samples: Samples, over: str, under: str) -> float:
-    """The median of one lane's time over another's, sample by sample."""
+    """The median ratio of the times of two lanes, sample by sample."""
     return statistics.median(
         one / other for one, other in zip(samples[over], samples[under], strict=True)
     )

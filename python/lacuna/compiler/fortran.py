@@ -48,7 +48,7 @@ _SOURCES = (".f90", ".f95", ".f03", ".f08", ".f18", ".f", ".for", ".ftn")
 
 
 def find_compiler() -> str | None:
-    """flang of the version that the pass is for."""
+    """flang, of the version for which the pass was built."""
     return next((found for name in COMPILERS if (found := shutil.which(name))), None)
 
 
@@ -58,23 +58,23 @@ def include_folders(words: list[str]) -> list[str]:
 
 
 def for_flang(words: list[str]) -> list[str]:
-    """The words of an MPI's wrapper that are meant for any compiler."""
+    """The words of an MPI's wrapper that any compiler understands."""
     return [word for word in words if word.startswith(("-I", "-D", "-m", "-J")) or word == "-fPIC"]
 
 
 def for_linking(words: list[str]) -> list[str]:
-    """The same of the words for linking: flang has no -Xlinker."""
+    """The same for linking; flang has no -Xlinker."""
     rest = iter(words)
     return [f"-Wl,{next(rest, '')}" if word == "-Xlinker" else word for word in rest]
 
 
 def without_gfortran(words: list[str]) -> list[str]:
-    """The user's words, without those that only gfortran knows and that change no program."""
+    """The user's words without options of gfortran that do not change a program."""
     return [word for word in words if not _OF_GFORTRAN.match(word)]
 
 
 def why_not(words: list[str]) -> str | None:
-    """Why flang or the pass cannot compile this command line; None if they can."""
+    """A sentence why flang or the pass cannot compile this command line; None if they can."""
     if any(word.startswith("-fdefault-integer-8") or word == "-i8" for word in words):
         return "INTEGERs of 8 bytes are not this MPI's"
     for word in words:
@@ -95,7 +95,7 @@ class Header:
 
     @property
     def family(self) -> str | None:
-        """The binary interface, by the common blocks."""
+        """The binary interface, which the names of the common blocks show."""
         words = re.sub(r"\s", "", self.text).upper()
         return next(
             (family for family, blocks in _BLOCKS.items() if all(b in words for b in blocks)), None
@@ -103,7 +103,7 @@ class Header:
 
 
 def find_header(folders: list[str]) -> Header | None:
-    """The mpif.h of the first of the folders that has one."""
+    """The first mpif.h in the folders."""
     for folder in folders:
         path = Path(folder) / "mpif.h"
         if path.is_file():
@@ -163,7 +163,8 @@ def ensure_module(flang: str, header: Header, words: list[str]) -> tuple[Path | 
     """The folder with the module `mpi` (None if it cannot be made), and whether mpif.h has the
     values that the pass takes as known.
 
-    Made once for a compiler and an mpif.h, in the user's cache: three runs of flang, a second.
+    Made once for each compiler and mpif.h, in the user's cache: three runs of flang, about a
+    second.
     """
     family, text = header.family, _module(header)
     key = f"{flang} {os.stat(flang).st_mtime_ns} {header.path} {header.text} {text} {_FACTS}"
@@ -186,7 +187,7 @@ def ensure_module(flang: str, header: Header, words: list[str]) -> tuple[Path | 
 
 
 def objects(folder: Path) -> list[str]:
-    """The archive with the procedures of that module, which programs are linked with."""
+    """The archive with the procedures of that module, which programs are linked to."""
     return [str(folder / _OBJECTS)] if (folder / _OBJECTS).is_file() else []
 
 

@@ -19,7 +19,7 @@ _NO_LINKING = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"}
 
 
 def _words(text: str) -> list[str]:
-    """The words of a response file, by GNU's rules: a backslash quotes the next character."""
+    """The words of a response file by GNU's rules (quotes, and backslashes)."""
     found: list[str] = []
     word, quote = None, ""
     rest = iter(text)
@@ -82,7 +82,9 @@ class Request:
 
     @property
     def links(self) -> bool:
-        """Whether the linker will be called. Not for precompiled headers (`-x c-header`)."""
+        """Whether the compiler will call the linker; not for precompiled headers (`-x
+        c-header`).
+        """
         of_headers = any(word.endswith("-header") for word in self.all_words)
         # `-v` alone only prints the version. For clang, a library is something to link.
         has_files = any(
@@ -112,7 +114,9 @@ def _stamp(path: str) -> tuple[str, int, int]:
 
 
 def recall(command: str, request: Request) -> list[str] | None:
-    """The cached command line of the compiler; None if something that it depends on has changed."""
+    """The cached command line of the compiler; None if a file or setting that it depends on has
+    changed.
+    """
     key = _key(command, request)
     try:
         with open(_file(key), "rb") as kept:
@@ -127,7 +131,9 @@ def recall(command: str, request: Request) -> list[str] | None:
 def keep(
     command: str, request: Request, files: list[str], before: list[str], after: list[str]
 ) -> None:
-    """Caches the words before and after the arguments; `files`: the files that they depend on."""
+    """Caches the words before and after the user's arguments. `files`: the files on which they
+    depend.
+    """
     key = _key(command, request)
     path = _file(key)
     part = f"{path}.{os.getpid()}"

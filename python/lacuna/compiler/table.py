@@ -35,30 +35,31 @@ TABLE = "LACUNA_COMPILED_TABLE"  # the environment variable: a file, preload or 
 FORMAT = 1
 PATTERNS = ("strided", "listed", "fields", "faces", "nested")
 SIDES = ("send", "receive")
-# A letter for the sender and one for the receiver: s packs, n leaves it to the library, c has
-# memory without gaps. The last way is that of a program without lacuna.
+# A letter for the sender and one for the receiver. s: compiled code packs; n: the library packs; c:
+# the memory has no gaps. The last way of each list is that of a program without lacuna.
 WAYS = ("ss", "sn", "ns", "nn")
 WAYS_TO_DENSE = ("sc", "nc")
-# For each way where the sender packs: the same, sent with a gap.
+# The ways in which the sender packs, and the same with the packed data sent with a gap.
 WAYS_APART = {"ss": "gs", "sn": "gn", "sc": "gc"}
 LANES = (*WAYS, *WAYS_TO_DENSE, *WAYS_APART.values())
-# Larger messages are never packed first: that would take as much memory again.
+# Larger messages are never packed first, since the packed copy would need as much memory again.
 MOST_BYTES = 64 << 20
 # The library's own way is chosen if it is faster than packing by this factor.
 LEAST_GAIN = 1.03
-# The share of messages that are assumed to go to memory without gaps: a sender does not know which.
+# The assumed share of messages whose receiver's memory has no gaps. A sender does not know.
 _DENSE = 1 / 5
 _ANY = 1 << 30  # for "any run" and "any size"
 
 Rule = list[int]
 Left = dict[str, dict[str, list[Rule]]]
-Starts = dict[tuple[str, int], list[dict[str, float]]]  # by shape and size: Cell.starts
+Starts = dict[tuple[str, int], list[dict[str, float]]]  # Cell.starts by (shape, bytes)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Measurements of messages of one shape and size: for each start of the program, the speeds of
-    all ways, relative to packing on both sides."""
+    """The measurements of messages of one shape and size: for each start of the program, the speed
+    of each way relative to packing on both sides.
+    """
 
     pattern: str
     shape: str
@@ -67,17 +68,17 @@ class Cell:
     starts: list[dict[str, float]]
 
     def as_json(self) -> dict[str, Any]:
-        """For the file."""
+        """For the table's evidence."""
         starts = [{way: round(one, 3) for way, one in start.items()} for start in self.starts]
         return vars(self) | {"starts": starts}
 
     @property
     def best(self) -> str:
-        """The best way: both sides pack, unless another way is clearly faster."""
+        """The way to use: both sides pack, unless another way is clearly faster."""
         return "".join("n" if self.gain(side) >= LEAST_GAIN else "s" for side in (0, 1))
 
     def sent_apart(self) -> Cell:
-        """The same cell, if packed data are sent with a gap."""
+        """The same cell with the speeds of packed data that are sent with a gap."""
         starts = [
             start | {way: start[other] for way, other in WAYS_APART.items()}
             for start in self.starts
@@ -85,26 +86,28 @@ class Cell:
         return replace(self, starts=starts)
 
     def gain_apart(self) -> float:
-        """The gain by a gap, in the start where it is least."""
+        """The speedup by a gap, in the start in which it is least."""
         return min(
             statistics.geometric_mean(start[g] / start[way] for way, g in WAYS_APART.items())
             for start in self.starts
         )
 
     def gain(self, side: int) -> float:
-        """The gain by leaving one side (0: the sender's) to the library, in the worst start. A
-        receiver's sender follows the same rules; a sender does not know whether the receiver's
-        memory has gaps."""
+        """The speedup from leaving one side (0: the sender's) to the library, in the worst start.
+
+        Sender and receiver follow the same table. A sender does not know whether the receiver's
+        memory has gaps.
+        """
         if side == 0:
             return self._sent("n") / self._sent("s")
         if self.gain(0) < LEAST_GAIN:
             return self._least("sn") / self._least("ss")
-        # The sender leaves it to the library. Here packing has to be faster by the factor, since
-        # without it both calls are the program's own.
+        # The sender leaves it to the library. If the receiver does so, too, nothing differs from a
+        # program without lacuna. So packing must be faster by the factor here.
         return self._least("nn") / self._least("ns") * LEAST_GAIN**2
 
     def _least(self, way: str, share_of_dense: float = 0.0) -> float:
-        """A way's speed over that of the best way, in the start where that is least."""
+        """The speed of a way relative to the best way, in the worst start."""
         return min(
             self._share(start, WAYS, way) ** (1 - share_of_dense)
             * self._share(start, WAYS_TO_DENSE, way[0] + "c") ** share_of_dense
@@ -116,15 +119,20 @@ class Cell:
 
     @staticmethod
     def _share(start: dict[str, float], ways: tuple[str, ...], way: str) -> float:
-        """A way's speed over the best; being slower than without lacuna counts twice."""
+        """The speed of a way relative to the best; if it is slower than without lacuna, that ratio
+        counts once more.
+        """
         own = start[ways[-1]]
         return start[way] / max(start[one] for one in ways) * min(1.0, start[way] / own)
 
 
 def apart(rungs: list[list[Cell]]) -> list[Rule]:
-    """The sizes at which packed data are sent with a gap, from all cells of each size: the shape
-    does not matter then. A span begins at the first size where a gap pays, without interpolation:
-    there the library changes its protocol."""
+    """The ranges of sizes at which packed data are sent with a gap, from all cells of each size,
+    since the shape does not matter there.
+
+    A range begins at the first measured size at which a gap is faster, without interpolation: there
+    the library changes its protocol.
+    """
     spans: list[Rule] = []
     is_open = False
     for rung in rungs:
@@ -139,10 +147,11 @@ def apart(rungs: list[list[Cell]]) -> list[Rule]:
 
 
 def rules(cells: list[Cell]) -> Left:
-    """From cells to rules: a rule for each span of sizes that is left to the library.
+    """The rules from the cells: one for each range of sizes that is left to the library.
 
-    Between two sizes the gain is interpolated on logarithmic axes; what holds for the largest size
-    holds for all larger ones. For a run, the cells of the nearest run (by ratio) count.
+    Between two measured sizes the speedup is interpolated on logarithmic axes; what holds for the
+    largest size holds for all larger ones. A run length uses the cells of the nearest measured run
+    length (by ratio).
     """
     left: Left = {pattern: {side: [] for side in SIDES} for pattern in PATTERNS}
     for pattern in PATTERNS:
@@ -159,7 +168,7 @@ def rules(cells: list[Cell]) -> Left:
 
 
 def _spans(ladder: list[Cell], side: int) -> list[tuple[int, int]]:
-    """The spans of sizes in which one side leaves the packing to the library."""
+    """The ranges of sizes in which one side leaves the packing to the library."""
     spans: list[tuple[int, int]] = []
     is_open = False
     for index, cell in enumerate(ladder):
@@ -174,22 +183,27 @@ def _spans(ladder: list[Cell], side: int) -> list[tuple[int, int]]:
 
 
 def _crossing(one: Cell, other: Cell, side: int) -> int:
-    """The size between two cells where the gain crosses LEAST_GAIN."""
+    """The size between two cells at which the speedup is LEAST_GAIN."""
     low, high = math.log(one.gain(side)), math.log(other.gain(side))
     share = (math.log(LEAST_GAIN) - low) / (high - low)
     return int(one.bytes * (other.bytes / one.bytes) ** share)
 
 
 def own_place(kind: str) -> Path | None:
-    """Where `lacuna tune --compiled` keeps the table of that kind of MPI; None: nowhere."""
+    """The file to which `lacuna tune --compiled` writes the table of that kind of MPI; None: there
+    is no cache folder.
+    """
     folder = paths.cache()
     return None if folder is None else folder / f"compiled-{kind}.json"
 
 
 def place(kind: str) -> Path | None:
     """The table in use: the one that LACUNA_COMPILED_TABLE names, else the user's own, else the
-    shipped one; None: the variable says `none`. `preload` is for programs that always run under
-    `lacuna run`, which moves large messages in one copy."""
+    shipped one; None: the variable is `none`.
+
+    `preload` is for programs that always run under `lacuna run`, which moves large messages in one
+    copy.
+    """
     chosen = os.environ.get(TABLE, "")
     if chosen == "preload":
         return preloads_place()
@@ -202,8 +216,9 @@ def place(kind: str) -> Path | None:
 
 
 def shipped(kind: str) -> Path:
-    """The shipped table of that kind of MPI: the one that names this CPU's row
-    (docs/internals/machine.md) among its `rows`, else the one for all."""
+    """The shipped table of that kind of MPI: the one whose `rows` name this CPU's row
+    (docs/internals/machine.md), else the general one.
+    """
     row = engine.machine()["row"]["name"]
     folder = paths.compiled_tables()
     for path in sorted(folder.glob(f"{kind}-*.json")):
@@ -224,13 +239,14 @@ def load(kind: str) -> tuple[Left, list[Rule]]:
 
 
 def preloads() -> Left:
-    """The rules for a program that finds the preload at run time; none where LACUNA_COMPILED_TABLE
-    is `none` or `preload`."""
+    """The rules for a program that finds lacuna preloaded when it runs; none where
+    LACUNA_COMPILED_TABLE is `none` or `preload`.
+    """
     return {} if os.environ.get(TABLE) in ("none", "preload") else _read(preloads_place())[0]
 
 
 def starts(path: Path) -> Starts:
-    """The measurements that a table was made of."""
+    """The measurements from which a table was made."""
     try:
         cells = json.loads(path.read_text(encoding="utf-8"))["evidence"]["shared"]
         found = {(cell["shape"], cell["bytes"]): cell["starts"] for cell in cells}

@@ -126,7 +126,9 @@ def _is_folder(word: str) -> bool:
 
 
 def _split(shown: str, wrapper: Path) -> list[str]:
-    """The words that a wrapper prints. MPICH and Open MPI do not quote their own prefix."""
+    """The words of the line that a wrapper prints. MPICH and Open MPI do not quote their own
+    prefix.
+    """
     prefix = wrapper.absolute().parent.parent
     for folder in {str(prefix), str(prefix.resolve())}:
         quoted = re.sub(r"([^\w/.+-])", r"\\\1", folder)
@@ -135,7 +137,7 @@ def _split(shown: str, wrapper: Path) -> list[str]:
 
 
 def describe(wrapper: Path, environment: dict[str, str], language: Language, clang: str) -> Mpi:
-    """Asks the wrapper for its command line; `-show` is MPICH's option, `--showme` Open MPI's."""
+    """Runs the MPI's wrapper to print its command line (MPICH: `-show`, Open MPI: `--showme`)."""
     told = {**os.environ, **environment, **dict.fromkeys(language.variables, clang)}
     for option in ("-show", "--showme"):
         answer = subprocess.run(
@@ -166,7 +168,7 @@ def describe(wrapper: Path, environment: dict[str, str], language: Language, cla
 
 
 def family_of(mpi: Mpi, clang: str) -> str | None:
-    """The binary interface, by what its mpi.h defines."""
+    """The binary interface, which macros of mpi.h show."""
     answer = subprocess.run(
         [clang, "-x", "c", "-E", "-dM", *mpi.compile, "-include", "mpi.h", os.devnull],
         capture_output=True, text=True, check=False,
@@ -186,7 +188,7 @@ def family_of(mpi: Mpi, clang: str) -> str | None:
 
 
 def kind_of(family: str, wrapper: Path) -> str:
-    """Which MPI it is, for the tables: several share a binary interface."""
+    """The MPI library, for the choice of a table: several libraries share a binary interface."""
     is_intel_mpi = family == "mpich" and "intel" in str(wrapper.resolve())
     return "openmpi" if family == "ompi" else "intelmpi" if is_intel_mpi else "mpich"
 
@@ -202,7 +204,7 @@ def pass_options(family: str, wrapper: Path) -> list[str]:
 def command_line(
     request: Request, mpi: Mpi, family: str, compiler: str, frontend: str = "-Xclang"
 ) -> tuple[list[str], list[str]]:
-    """The command for clang or flang: what stands before the arguments, and after."""
+    """The command for clang or flang: the words before the user's arguments, and those after."""
     plugin = str(paths.library(_PLUGIN))
     options = pass_options(family, mpi.wrapper)
     words = [compiler, *(word for word in mpi.compile if not _is_folder(word))]
@@ -230,7 +232,7 @@ def command_line(
 def fall_back(
     request: Request, wrapper: Path, environment: dict[str, str], why: str, command: str
 ) -> int:
-    """The MPI's own compiler, and a line that says so."""
+    """Compiles with the MPI's own compiler, and says so in a line on stderr."""
     print(f"{command}: {why}; {wrapper.name} compiles, and nothing is specialized", file=sys.stderr)
     # MPICH's own would compile with the first word of its prefix alone.
     wrapper = paths.without_blanks(wrapper.parent) / wrapper.name
@@ -238,7 +240,7 @@ def fall_back(
 
 
 def compile_with(language: Language, words: list[str]) -> int:
-    """Runs the compiler; its exit code."""
+    """Runs the compiler and returns its exit code."""
     request = parse(words, language.command)
     wrapper, environment = find_wrapper(request.mpi, language)
     if language is FC:

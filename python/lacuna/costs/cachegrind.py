@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna costs misses --check`: the simulation against cachegrind, on the same accesses.
+"""`lacuna costs misses --check`: compares the simulation with cachegrind, on the same accesses.
 
-The program does what was simulated, access by access, in functions of their own; cachegrind, with
-caches of the same sizes, says what these functions miss.
+The program repeats the simulated accesses in two functions of its own. cachegrind, with caches of
+the same sizes, reports the misses of these functions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _EVENTS = ("D1mr", "D1mw", "DLmr", "DLmw")
 
 @dataclass(frozen=True)
 class Agreement:
-    """Misses of one message: those of cachegrind and the simulated ones, in the same order."""
+    """The misses of one message: by cachegrind and by the simulation, in the same order."""
 
     id: str
     op: str
@@ -40,13 +40,13 @@ class Agreement:
 
     @property
     def off(self) -> float:
-        """The largest difference of a level, over cachegrind's."""
+        """The largest difference of a level, relative to cachegrind's number."""
         pairs = zip(_by_level(self.cachegrind), _by_level(self.simulated), strict=True)
         return max(abs(two - one) / max(one, 1) for one, two in pairs)
 
 
 def check(rows: list[Row]) -> None:
-    """Prints a line for each message; exit code 1 if one is off by more than 2 %."""
+    """Prints a line for each message; exit code 1 if one differs by more than 2 %."""
     failed = []
     for one in agreements(rows):
         holds = one.off <= MOST_OFF
@@ -66,7 +66,7 @@ def check(rows: list[Row]) -> None:
 
 
 def agreements(rows: list[Row]) -> Iterable[Agreement]:
-    """As they are found; a run of cachegrind each."""
+    """Compares one message after the other, with a run of cachegrind for each."""
     if not shutil.which("valgrind"):
         raise LacunaError(Exit.ENVIRONMENT, "there is no valgrind", "apt-get install valgrind")
     _, found = costs_misses.measure(rows, WORDS)
@@ -102,7 +102,7 @@ def _cachegrind(row: Row, op: str) -> list[int]:
 
 
 def _read(text: str) -> list[int]:
-    """The events of our functions, in cachegrind's format: `fn=`, then lines of numbers."""
+    """The events of our two functions from cachegrind's file: `fn=`, then lines of numbers."""
     sums: dict[str, int] = dict.fromkeys(_EVENTS, 0)
     events: list[str] = []
     is_ours = False

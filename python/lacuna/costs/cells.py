@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cells: buffers of a fixed size that a message is cut for. Each further one costs the same again,
-so that time over size is a staircase."""
+"""Cells: buffers of a fixed size into which a library cuts a message. Each further cell adds the
+same time, so the time over message size is a staircase.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +21,20 @@ _SIZES_PER_STEP = 4.5
 _PHASES = 16
 _PERIODS = 140
 _SHUFFLES = 99
-_BETTER = 2.0  # than the best of all shuffles
+_BETTER = 2.0  # times as good as the best fit to shuffled data
 _LEAST_STEP = 0.012  # of the mean time of the range
-_LEAST_SHARE = 0.3  # of what is not straight
-_MULTIPLES = 6  # of a period that may have been taken for a threshold
+_LEAST_SHARE = 0.3  # of the variance around a straight line
+_MULTIPLES = 6  # multiples of a period at which its step may be mistaken for a threshold
 _NEAR = 0.05  # of the size
-_KNOTS = (0.2, 0.5)  # of a range: where caches may bend the line
+_KNOTS = (0.2, 0.5)  # places in a range at which caches may bend the line
 _AS_GOOD = 0.97
-_ALIKE = 1.7  # times a step: may still be one
-_MUCH_BETTER = 0.8  # times the squared errors
+_ALIKE = 1.7  # steps that differ by up to this factor count as equal
+_MUCH_BETTER = 0.8  # the squared errors must be below this share of the others'
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A threshold that the search is told of: after `low`, before `high`."""
+    """A threshold that is already known: after size `low`, before size `high`."""
 
     low: float
     high: float
@@ -42,29 +43,29 @@ class Cut:
 
 @dataclass(frozen=True)
 class Cells:
-    """Every `bytes` bytes, from `first` on, the time grows by `step_s`."""
+    """A staircase: the time grows by `step_s` every `bytes` bytes, from size `first` on."""
 
     bytes: int
-    first: int  # the last size before the first step, were there cells from the first byte on
-    low: int  # where this was seen
+    first: int  # the last size before the first step, if the staircase began at size 0
+    low: int  # the staircase was seen in sizes [low, high]
     high: int
     step_s: float
-    share: float  # of what is not straight there, explained by it
+    share: float  # of the variance around a straight line that the staircase explains
     confidence: float
 
     def steps(self, sizes: Floats) -> Floats:
-        """How many steps are behind the sizes."""
+        """The number of steps below each size."""
         return np.maximum(np.ceil((sizes - self.first) / self.bytes), 0)
 
     def explains(self, low: float, high: float, step_s: float) -> bool:
-        """Whether a step between two sizes is one of these."""
+        """Whether a step between two sizes is one of the staircase's."""
         if abs(step_s) >= _ALIKE * self.step_s:
             return False
         return _is_multiple(low, high, self.bytes, self.first % self.bytes)
 
 
 def _is_multiple(low: float, high: float, period: float, phase: float = 0.0) -> bool:
-    """Whether one of the first multiples of a period is about between two sizes."""
+    """Whether one of the first multiples of a period lies between two sizes."""
     turns = round(((low + high) / 2 - phase) / period)
     step = phase + turns * period
     return 1 <= turns <= _MULTIPLES and low * (1 - _NEAR) <= step <= high * (1 + _NEAR)
@@ -73,7 +74,7 @@ def _is_multiple(low: float, high: float, period: float, phase: float = 0.0) -> 
 def find(
     measure: Callable[[list[int]], Samples], cuts: list[Cut], least: int, most: int
 ) -> list[Cells]:
-    """Looks in ranges that each reach further than the one before."""
+    """Searches for staircases in ranges of size, each larger than the one before."""
     found: list[Cells] = []
     high = most / 4 / _PER_RANGE ** (_RANGES - 1)
     for _ in range(_RANGES):
@@ -87,7 +88,7 @@ def find(
 
 
 def without(points: Curve, cells: list[Cells]) -> Curve:
-    """The curve without what cells add to it."""
+    """The curve without the time that the cells add."""
     seconds = points.seconds.copy()
     for one in cells:
         seconds -= one.step_s * one.steps(points.sizes)
@@ -95,14 +96,14 @@ def without(points: Curve, cells: list[Cells]) -> Curve:
 
 
 def _even(low: float, high: float) -> list[int]:
-    """Evenly, but for a little each, so that no step falls in between for ever."""
+    """Sizes at even distances with a little jitter, so that no step can hide between them."""
     jitter = np.random.default_rng(1).uniform(-0.3, 0.3, _POINTS)
     step = (high - low) / (_POINTS - 1)
     return sorted({round(low + step * (i + j)) for i, j in enumerate(jitter)})
 
 
 def _in_range(points: Curve, cuts: list[Cut]) -> Cells | None:
-    """The clearest staircase of the range."""
+    """The staircase that explains most of the range; None: there is none."""
     within = [cut for cut in cuts if points.sizes[0] < cut.low and cut.high < points.sizes[-1]]
     keep = np.ones(len(points), dtype=bool)
     for cut in within:
@@ -110,7 +111,7 @@ def _in_range(points: Curve, cuts: list[Cut]) -> Cells | None:
     points = Curve(points.sizes[keep], points.seconds[keep], points.errors[keep])
     width = points.sizes[-1] - points.sizes[0]
     periods = np.geomspace(width / _POINTS * _SIZES_PER_STEP, width / _STEPS_AT_LEAST, _PERIODS)
-    # A threshold at a multiple of a period may be one of its steps: then it explains nothing else.
+    # A threshold at a multiple of a period may be a step of the staircase: it is not subtracted.
     others = {
         period: tuple(
             cut for cut in within if not (cut.step_s and _is_multiple(cut.low, cut.high, period))
@@ -127,7 +128,9 @@ def _in_range(points: Curve, cuts: list[Cut]) -> Cells | None:
 
 
 def _is_better_than(points: Curve, one: Cells, group: tuple[Cut, ...], rest: list[Cut]) -> bool:
-    """Whether cells explain more than the thresholds that were taken for their steps."""
+    """Whether the cells explain more than the thresholds for which their steps could be
+    mistaken.
+    """
     if not rest:
         return True
     alike = [cut for cut in rest if one.step_s / _ALIKE < cut.step_s < _ALIKE * one.step_s]
@@ -138,14 +141,16 @@ def _is_better_than(points: Curve, one: Cells, group: tuple[Cut, ...], rest: lis
 
 
 def _unexplained(points: Curve, cuts: tuple[Cut, ...]) -> float:
-    """The squared errors of what is straight but for the thresholds."""
+    """The squared errors of a straight line with the thresholds."""
     weights = 1 / points.errors
     left = _outside(points.seconds * weights, _nuisance(points.sizes, weights, cuts))
     return float((left**2).sum())
 
 
 def _nuisance(x: Floats, weights: Floats, cuts: tuple[Cut, ...]) -> Floats:
-    """What else there is: a line that bends a little, and for each threshold a step and a bend."""
+    """An orthonormal basis of what is not a staircase: a line that bends a little, and a step and a
+    bend for each threshold.
+    """
     columns = [np.ones_like(x), x / x[-1]]
     columns += [np.maximum(x - knot * x[-1], 0) / x[-1] for knot in _KNOTS]
     for cut in cuts:
@@ -182,19 +187,19 @@ def _clearest(points: Curve, periods: list[float], cuts: tuple[Cut, ...]) -> Cel
 
 
 def _stairs(x: Floats, period: float, phase: float) -> Floats:
-    """Steps behind phase, phase + 1, ... times the period."""
+    """A staircase with steps at phase, phase + 1, ... times the period."""
     return np.ceil(x / period - phase)
 
 
 def _outside(values: Floats, others: Floats) -> Floats:
-    """What the other columns leave of it."""
+    """The part of `values` that is orthogonal to the basis `others`."""
     return values - others @ (others.T @ values)
 
 
 def _finer(
     x: Floats, weights: Floats, others: Floats, left: Floats, period: float, phase: float
 ) -> tuple[float, float, float]:
-    """The best period and phase near those of the grid."""
+    """The best period and phase near a point of the grid, and how much they explain."""
     best = (-math.inf, period, phase)
     # Cells that begin with the first byte, where they explain as much.
     for one in period * (1 + np.linspace(-0.1, 0.1, 201)):
@@ -212,7 +217,7 @@ def _finer(
 
 
 def _gain(shape: Floats, others: Floats, left: Floats) -> float:
-    """How much of what is left a shape explains."""
+    """How much of the rest `left` a shape explains."""
     shape = _outside(shape, others)
     length = float(np.sqrt((shape**2).sum()))
     return float(shape @ left) / length if length > 0 else -math.inf

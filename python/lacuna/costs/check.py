@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna costs machine --check-knobs`: a threshold is a setting's if it moves when that does."""
+"""`lacuna costs machine --check-knobs`: changes a setting of the MPI library and checks that the
+threshold moves with it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _SAME = 1.15  # times a size: the same threshold
 
 
 def check(options: Options) -> None:
-    """Prints a line for each value of a setting; exit code 1 if a threshold stays where it was."""
+    """Prints a line for each value of a setting; exit code 1 if a threshold does not move."""
     failed = []
     with Progress() as progress:
         for target in targets(options):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A time over message size: what is known of each size, and the straight pieces it is made of.
+"""The time over message size: estimates for each size, and the straight pieces of the curve.
 
 `Samples` are seconds by size, one for each round; all sizes are timed in every round.
 """
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 Samples = dict[int, list[float]]
 Floats = NDArray[np.float64]
 
-_LEAST_SPREAD = 0.003  # of a time: no median is known better
-_LEAST_POINTS = 3  # of a piece
-_BREAK_PRICE = 30.0  # in squared errors: what a further piece must explain; well above 3 ln(n)
+_LEAST_SPREAD = 0.003  # relative: the standard error of a median is at least this
+_LEAST_POINTS = 3  # in a piece
+_BREAK_PRICE = 30.0  # squared errors that a further piece must save; well above 3 ln(n)
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Sizes in order, the time of each, and how far off it may be."""
+    """Sizes in bytes, ascending; the time of each in seconds; and its standard error."""
 
     sizes: Floats
     seconds: Floats
@@ -49,25 +49,25 @@ class Line:
     per_byte_s: float
     at_variance: float
     per_byte_variance: float
-    squares: float  # of the errors, in units of what was expected
+    squares: float  # the sum of squared errors, in units of the expected variance
 
     def value(self, size: float) -> float:
-        """At a size."""
+        """The time at a size."""
         return self.at_s + self.per_byte_s * (size - self.center)
 
     def error(self, size: float) -> float:
-        """How far off that may be."""
+        """The standard error of the time at a size."""
         variance = self.at_variance + self.per_byte_variance * (size - self.center) ** 2
         return float(np.sqrt(variance))
 
     @property
     def start_s(self) -> float:
-        """Of an empty message."""
+        """The time of an empty message."""
         return self.value(0)
 
 
 def curve(samples: Samples) -> Curve:
-    """Medians over rounds. What slows down a whole round is taken out of it first."""
+    """Medians over rounds. A factor by which a whole round was slower is divided out first."""
     sizes = sorted(samples)
     rounds = min(len(samples[size]) for size in sizes)
     table = np.array([samples[size][:rounds] for size in sizes], dtype=np.float64)
@@ -77,14 +77,15 @@ def curve(samples: Samples) -> Curve:
     spread = 1.4826 * np.median(np.abs(table - seconds[:, None]), axis=1)
     own = 1.2533 * spread / np.sqrt(rounds) / seconds
     made = Curve(np.array(sizes, dtype=np.float64), seconds, seconds)
-    # Sizes have manners of their own (where buffers lie), which more rounds do not take away.
+    # Some differences between sizes (the alignment of buffers) do not average out over rounds.
     common = max(_LEAST_SPREAD, _roughness(made), float(np.median(own)))
     return Curve(made.sizes, seconds, seconds * np.maximum(own, common))
 
 
 def _roughness(of: Curve) -> float:
-    """By how much a size's time differs from what its neighbours say, relatively; the median, so
-    that few steps do not show."""
+    """The relative difference between the time of a size and the line through its two neighbours,
+    as a standard deviation. From the median of all sizes, so that few steps do not change it.
+    """
     if len(of) < 5:
         return 0.0
     x, y = of.sizes, of.seconds
@@ -96,7 +97,7 @@ def _roughness(of: Curve) -> float:
 
 
 def fit(points: Curve) -> Line:
-    """The straight line through them by weighted least squares."""
+    """The straight line through the points by weighted least squares."""
     weights = 1 / points.errors**2
     total = weights.sum()
     center = float((weights * points.sizes).sum() / total)
@@ -110,8 +111,9 @@ def fit(points: Curve) -> Line:
 
 
 def breaks(points: Curve) -> list[int]:
-    """Where a new straight piece begins: the cuts with the least squared errors, each of which must
-    explain enough to pay for itself. Exact, by dynamic programming."""
+    """The indices at which a new straight piece begins: those with the least squared errors, where
+    each further piece costs _BREAK_PRICE. Exact, by dynamic programming: O(n^2) time and memory.
+    """
     count = len(points)
     costs = _costs(points)
     best = np.full(count + 1, np.inf)
@@ -130,7 +132,7 @@ def breaks(points: Curve) -> list[int]:
 
 
 def _costs(points: Curve) -> Floats:
-    """[i, j]: the squared errors of a line through the points [i, j)."""
+    """Element [i, j]: the squared errors of a line through the points [i, j)."""
     w = 1 / points.errors**2
     x = points.sizes / points.sizes[-1]
     y = points.seconds / np.median(points.seconds)

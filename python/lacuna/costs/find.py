@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds what a library hides: thresholds, cells and copies, from times over message size alone.
+"""Finds thresholds, cells and copies of an MPI library, from times over message size alone.
 
 The method of Byna, Cameron and Sun (2003): sweep the sizes and look for the largest gaps between
-successive values after allowing for variation. A gap is what is left between the straight lines on
-its two sides; where one is seen, the sizes around it are measured more finely until both sides are
-close. docs/internals/costs.md has the rest.
+successive values after allowing for variation. A gap is the distance between the straight lines on
+its two sides. Where one is seen, sizes around it are measured more finely until both sides are
+close. More: docs/internals/costs.md.
 """
 
 from __future__ import annotations
@@ -23,45 +23,45 @@ from lacuna.costs.curve import Curve, Line, Samples, breaks, curve, fit
 Measure = Callable[[list[int]], Samples]
 
 _PER_OCTAVE = 6
-_LEAST_STEP = 0.035  # of the time: smaller gaps are not called policies
-_LEAST_BEND = 1.25  # times the time per byte, one way or the other
-_SURE = 5.0  # errors
-_CLOSE = 1 / 100  # of the size: the two sides of a threshold
+_LEAST_STEP = 0.035  # of the time: smaller steps are not reported
+_LEAST_BEND = 1.25  # ratio of the times per byte on the two sides
+_SURE = 5.0  # standard errors
+_CLOSE = 1 / 100  # relative distance of a threshold's two sides at which the search ends
 _CLOSE_BYTES = 4
-_INSIDE = 9  # sizes between two sides, for a closer look
-_OUTSIDE = 6  # on either side, for the lines
-_REACH = 1.7  # how far the lines reach, times the size
+_INSIDE = 9  # sizes measured between the two sides
+_OUTSIDE = 6  # sizes measured beyond either side, for the lines
+_REACH = 1.7  # the lines use sizes up to this factor away
 _ROUNDS_CLOSER = 4
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """Between two sizes the time changes: by a step (`step_s`), or its growth does."""
+    """A size at which the time changes: by a step (`step_s`), or in its time per byte (a bend)."""
 
     kind: str  # "step" or "bend"
-    below: int  # the last size of the old way
-    above: int  # the first of the new one
+    below: int  # the largest size known to be before the change
+    above: int  # the smallest size known to be after it
     step_s: float
     error_s: float
-    seconds: float  # of the message just below
+    seconds: float  # the time just below the threshold
     per_byte_before_s: float
     per_byte_after_s: float
     confidence: float
 
     def holds(self, size: int) -> bool:
-        """Whether this is a change that takes place behind the size, as far as can be told."""
+        """Whether the change takes place just above `size`, within the precision of the search."""
         margin = max(_CLOSE_BYTES, _CLOSE * size)
         return self.below - margin <= size <= self.above + margin
 
 
 @dataclass
 class Found:
-    """What a sweep says, with the curve it was read from."""
+    """The thresholds and cells of a sweep, and the curve in which they were found."""
 
     thresholds: list[Threshold]
     cells: list[Cells]
     curve: Curve
-    looks: list[Curve] = field(default_factory=list)  # closer ones
+    looks: list[Curve] = field(default_factory=list)  # sweeps of close sizes
 
     @property
     def steps(self) -> list[Threshold]:
@@ -70,13 +70,15 @@ class Found:
 
 
 def sweep_sizes(least: int, most: int, per_octave: int = _PER_OCTAVE) -> list[int]:
-    """From `least` to `most`, evenly in their logarithm."""
+    """Sizes from `least` to `most` at even distances of their logarithm."""
     count = round(math.log2(most / least) * per_octave)
     return sorted({round(least * (most / least) ** (i / count)) for i in range(count + 1)})
 
 
 def find(measure: Measure, least: int = 64, most: int = 4 << 20) -> Found:
-    """Thresholds and cells of the transport behind `measure`."""
+    """Finds the thresholds and cells of the transport whose times `measure` returns. Calls it
+    several times: the first results decide which sizes are measured next.
+    """
     whole = curve(measure(sweep_sizes(least, most)))
     found = Found([], [], whole)
     first = _thresholds(measure, whole, [], [])
@@ -89,7 +91,7 @@ def find(measure: Measure, least: int = 64, most: int = 4 << 20) -> Found:
 def _thresholds(
     measure: Measure, whole: Curve, cells: list[Cells], looks: list[Curve]
 ) -> list[Threshold]:
-    """What there is beside the cells, each looked at closely."""
+    """The thresholds that are not steps of cells, each measured again at close sizes."""
     flat = without(whole, cells)
     cuts = breaks(flat)
     edges = [0, *cuts, len(flat)]
@@ -105,9 +107,11 @@ def _thresholds(
 def _look_closer(
     measure: Measure, left: Curve, right: Curve, cells: list[Cells], looks: list[Curve]
 ) -> Threshold | None:
-    """Narrows the gap between two pieces, and says what is there; None: nothing after all."""
+    """Measures sizes between two straight pieces until the threshold is narrow, and classifies it;
+    None: there is none.
+    """
     low, high = float(left.sizes[-1]), float(right.sizes[0])
-    # As far as the pieces are straight: other gaps are beyond.
+    # The lines use only sizes of these two pieces: beyond are other gaps.
     first = max(float(left.sizes[0]), low / _REACH)
     last = min(float(right.sizes[-1]), high * _REACH)
     line_left, line_right = fit(left), fit(right)
@@ -144,7 +148,7 @@ def _judge(left: Line, right: Line, low: float, high: float, points: int) -> Thr
     middle = (low + high) / 2
     before = left.value(middle)
     step = right.value(middle) - before
-    # Lines that fit worse than expected know less.
+    # Lines that fit worse than expected have a larger error.
     worse = math.sqrt(max(1.0, (left.squares + right.squares) / max(points - 4, 1)))
     error = worse * math.hypot(left.error(middle), right.error(middle))
     is_step = abs(step) > max(_SURE * error, _LEAST_STEP * abs(before))
@@ -170,14 +174,16 @@ def _judge(left: Line, right: Line, low: float, high: float, points: int) -> Thr
 
 
 def confidence(errors: float, looks: int) -> float:
-    """That so many errors are no accident among so many places that were looked at."""
+    """The probability that a difference of so many standard errors is no accident, if `looks`
+    places were searched.
+    """
     # The tails of medians on a busy machine are longer than those of a normal distribution.
     tail = min(math.erfc(errors / 2 / math.sqrt(2)), 1.0)
     return round(max(0.0, 1 - looks * tail / 10), 3)
 
 
 def _once(thresholds: list[Threshold], cells: list[Cells]) -> list[Threshold]:
-    """Without those that a cell explains, and without a bend beside a step."""
+    """Drops thresholds that cells explain, and bends beside a step."""
     kept: list[Threshold] = []
     for one in sorted(thresholds, key=lambda one: (one.kind != "step", -abs(one.step_s))):
         size = (one.below + one.above) / 2
@@ -189,8 +195,9 @@ def _once(thresholds: list[Threshold], cells: list[Cells]) -> list[Threshold]:
 
 
 def copies(message: Curve, memcpy: Curve, low: float, high: float) -> tuple[float, float] | None:
-    """How often a message's bytes are copied one after the other, and how sure that is: its time
-    per byte over memcpy's, for sizes of [low, high]. None: too few of them."""
+    """The number of times that a message's bytes are copied one after the other, and its standard
+    error: the message's time per byte over memcpy's, for sizes of [low, high]. None: too few sizes.
+    """
     one, other = message.between(low, high), memcpy.between(low, high)
     if len(one) < 4 or len(other) < 4:
         return None

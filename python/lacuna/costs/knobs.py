@@ -1,32 +1,38 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What MPI libraries document of their buffers: the settings that a threshold may come from."""
+"""Settings of MPI libraries that documents or the library itself name, and that may explain a
+threshold.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-_BELOW = 0.93  # of the value: a header goes with the data
+_BELOW = 0.93  # of the value: the message's header counts, too
 _ABOVE = 1.02
 
 
 @dataclass(frozen=True)
 class Knob:
-    """A setting: the environment variable that moves it, and how its value is asked for."""
+    """A setting: the environment variable that changes it, and the control variable that
+    shows it.
+    """
 
     variable: str
-    control: str  # of the MPI tools interface
+    control: str  # its control variable in the MPI tools interface
     what: str
-    part: float = 1.0  # of the value: the longest message below the threshold
-    default: int = 0  # where nobody changes it; 0: none that a message meets at once
-    moved: tuple[int, ...] = ()  # values for the check that the threshold moves with it
+    part: float = 1.0  # the longest message below the threshold, as a part of the value
+    default: int = 0  # the value that the library has without settings; 0: not checked
+    moved: tuple[int, ...] = ()  # other values, for --check-knobs
 
     def threshold(self, values: dict[str, int]) -> int | None:
-        """Where it says that something changes; None: the library does not tell."""
+        """The message size in bytes at which the setting says that something changes; None:
+        unknown.
+        """
         value = values.get(self.control)
         return None if value is None or value <= 0 else round(value * self.part)
 
     def explains(self, low: int, high: int, values: dict[str, int]) -> bool:
-        """Whether the change after `low` and before `high` is this one."""
+        """Whether the setting's threshold lies between `low` and `high`."""
         there = self.threshold(values)
         return there is not None and low <= there * _ABOVE and high >= there * _BELOW
 
@@ -78,7 +84,7 @@ KNOBS: dict[str, list[Knob]] = {
         Knob("OMPI_MCA_btl_tcp_eager_limit", "btl_tcp_eager_limit", "eager limit over TCP"),
     ],
     "intelmpi": [
-        # It tells of its settings what it has been told, and -1 otherwise: it chooses them then.
+        # Intel MPI shows a setting only if the user set it. Otherwise it shows -1.
         Knob(
             "I_MPI_SHM_CMA_THRESHOLD",
             "MPIR_CVAR_INTEL_SHM_CMA_THRESHOLD",
@@ -91,10 +97,10 @@ KNOBS["mpiabi"] = KNOBS["mpich"]
 
 
 def explaining(mpi: str, low: int, high: int, values: dict[str, int]) -> list[Knob]:
-    """The settings that a threshold may come from; several where they have the same value."""
+    """The settings that explain a threshold; several if they have the same value."""
     return [knob for knob in KNOBS.get(mpi, []) if knob.explains(low, high, values)]
 
 
 def movable(mpi: str) -> Knob | None:
-    """The one that the check moves."""
+    """The setting that --check-knobs changes; None: there is none."""
     return next((knob for knob in KNOBS.get(mpi, []) if knob.moved), None)

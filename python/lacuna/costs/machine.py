@@ -33,9 +33,9 @@ _QUICK_ROUNDS = 7
 _SECONDS = 0.6  # of a row
 _QUICK_SECONDS = 0.15
 _LEAST, _MOST, _QUICK_MOST = 64, 4 << 20, 1 << 20
-_TURN = 64 << 10  # below and above it, Memory-LogP is fitted apart
-_COPIES_FROM = 1 << 20  # beyond the caches next to the processor
-_MEMCPY_STEP = 1.25  # times as slow behind a threshold: the copy's own
+_LONG = 64 << 10  # Memory-LogP is fitted separately below and above this size
+_COPIES_FROM = 1 << 20  # sizes from which copies are counted: beyond the L1 and L2
+_MEMCPY_STEP = 1.25  # memcpy itself has a threshold where it becomes slower by this factor
 _LANE_NAMES = {MESSAGE: "one message", STREAM: "a stream of messages"}
 
 
@@ -56,25 +56,25 @@ class Options:
 
 @dataclass(frozen=True)
 class Finding:
-    """A threshold or a cell size, in words."""
+    """A threshold, a cell size or a number of copies, in words."""
 
     mpi: str
     kind: str  # step, bend, cells
-    seen_in: str  # which times
+    seen_in: str  # the kind of times
     low: int
     high: int
     evidence: str
     confidence: float
-    cause: str  # a setting of the library, a cache, the C library's copy; or nothing that is known
+    cause: str  # a setting of the library, a cache, the C library's copy; empty: unknown
 
     def as_json(self) -> dict[str, Any]:
-        """Of the result file."""
+        """For the result file."""
         return dict(vars(self))
 
 
 @dataclass
 class Machine:
-    """What was found on one MPI library."""
+    """All results of one MPI library."""
 
     mpi: str
     splits: list[Split]
@@ -86,7 +86,7 @@ class Machine:
 
 
 def machine(options: Options) -> None:
-    """Runs, writes the files, prints the tables."""
+    """Measures each library, writes the files, prints the tables."""
     libraries = targets(options)
     results.make_folders([options.json], options.output)
     header: dict[str, Any] = provenance.collect() | {
@@ -113,7 +113,7 @@ def machine(options: Options) -> None:
 
 
 def _more(found: list[Machine]) -> dict[str, Any]:
-    """What belongs to the rows."""
+    """What the result file has beside the rows."""
     return {
         "findings": [finding.as_json() for one in found for finding in one.findings],
         "parameters": [
@@ -130,7 +130,7 @@ def _more(found: list[Machine]) -> dict[str, Any]:
 
 
 def _misses(quick: bool) -> list[dict[str, Any]]:
-    """What packing the messages of the paper's curves misses, warm."""
+    """The misses of packing the messages of the paper's curves again and again (`warm`)."""
     _, lines = costs_misses.measure(costs_shapes.curves(quick), [])
     found = []
     for line in lines:
@@ -281,7 +281,9 @@ def _named(one: Machine, low: int, high: int) -> str:
 
 
 def _cause_of_step(one: Machine, low: int, high: int, measure_copy: costs_find.Measure) -> str:
-    """A setting, or the C library's memcpy, which has thresholds of its own."""
+    """A setting of the library, or the C library's memcpy, which has thresholds of its own; else
+    empty.
+    """
     named = _named(one, low, high)
     if named:
         return named
@@ -293,7 +295,9 @@ def _cause_of_step(one: Machine, low: int, high: int, measure_copy: costs_find.M
 
 
 def cache_near(low: int, high: int, numbers: dict[str, Any]) -> str:
-    """A message is in two places: the caches it does not fit into any more."""
+    """The cache that is about as large as, or twice as large as, the message (which exists twice);
+    else empty.
+    """
     size = (low + high) / 2
     for level in ("l1", "l2", "l3"):
         cache = numbers[f"{level}_bytes"]["value"]
@@ -304,7 +308,7 @@ def cache_near(low: int, high: int, numbers: dict[str, Any]) -> str:
 
 
 def _parameters(one: Machine) -> list[Parameter]:
-    """Memory-LogP, for short messages and for long ones."""
+    """The parameters of Memory-LogP, for short messages and for long ones."""
     found: list[Parameter | None] = []
     sweeps = one.sweeps
     for name, of, samples in (
@@ -316,7 +320,7 @@ def _parameters(one: Machine) -> list[Parameter]:
             costs_logp.difference(sweeps.get(MESSAGE, {}), sweeps.get(COPY, {})),
         ),
     ):
-        for low, high in ((0, _TURN), (_TURN, 1 << 40)):
+        for low, high in ((0, _LONG), (_LONG, 1 << 40)):
             part = {size: values for size, values in samples.items() if low <= size <= high}
             found.append(costs_logp.parameter(name, of, part) if part else None)
     for mode in costs_pieces.MODES:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna costs misses`: what packing and unpacking types misses in the caches and the TLB.
+"""`lacuna costs misses`: the misses of caches and TLB when types are packed and unpacked.
 
-Three ways to know it, each labelled: counted by the processor, where it has counters; simulated,
-every access of the plan, for small messages; and by the cost model, for all.
+Known in three ways, each labelled: counted by the CPU, where it has counters; simulated, access by
+access, for small messages; and predicted by the cost model, for all.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SHAPES: list[Row] = [
 ]
 
 _WIDTH = 150
-# What a counter is about: warm, by level.
+# The hardware counter of each level (warm).
 _COUNTERS = {"l1": "l1_load_misses", "l2": "l2_misses", "l3": "l3_misses"}
 _TITLES = {"l1": "L1", "l2": "L2", "l3": "L3", "tlb": "TLB", "tlb2": "TLB, 2nd"}
 MEANINGS = (
@@ -55,11 +55,11 @@ class Options:
 
     rows: list[Row] = field(default_factory=lambda: list(SHAPES))
     json: Path | None = None
-    caches: list[str] = field(default_factory=list)  # words for the program
+    caches: list[str] = field(default_factory=list)  # options for the program
 
 
 def misses(options: Options) -> None:
-    """Prints the table; writes the file."""
+    """Prints the table and writes the result file."""
     results.make_folders([options.json])
     header, found = measure(options.rows, options.caches)
     console = terminal.console(_WIDTH)
@@ -75,13 +75,13 @@ def misses(options: Options) -> None:
 
 
 def measure(rows: list[Row], words: list[str]) -> tuple[Line, list[Line]]:
-    """The machine that was simulated, and a line for each row and direction."""
+    """The header line (the machine that was simulated), and a line for each row and direction."""
     lines = rows_program.lines(PROGRAM, rows, words)
     return lines[0], [line for line in lines if line["kind"] == KIND]
 
 
 def not_counted(found: list[Line]) -> str:
-    """Why there is no counter, in a line; empty: there are all."""
+    """The reasons why events were not counted, as one line; empty: all were counted."""
     whys: dict[str, list[str]] = {}
     for name, why in (found[0]["not_counted"] if found else {}).items():
         whys.setdefault(why, []).append(name.replace("_", " "))
@@ -89,7 +89,7 @@ def not_counted(found: list[Line]) -> str:
 
 
 def total(misses_of: Line) -> float:
-    """Of reads and writes, where these are told apart."""
+    """Reads plus writes, or the number itself where they are not distinguished."""
     return sum(misses_of.values()) if isinstance(misses_of, dict) else misses_of
 
 
@@ -130,7 +130,7 @@ def _cells(line: Line, state: str) -> list[tuple[str, list[str]]]:
 
 
 def _counted(line: Line) -> list[str]:
-    """By level; empty: nothing that is about one."""
+    """Counted misses by level; empty: no counter is about a level."""
     values = line["counted"]
     tlb = [values[name] for name in ("tlb_load_misses", "tlb_store_misses") if name in values]
     cells = [f"{values[name]:.0f}" if name in values else "" for name in _COUNTERS.values()]

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pieces of a message with gaps: o, l_p, l_m and L of Byna et al. (2003), section 4.
+"""The parts of the time of a message with gaps: o, l_p, l_m and L of Byna et al. (2003), section 4.
 
-With times of one round, of the same bytes (docs/internals/costs.md says how each is taken):
-    copy             a copy
-    pack, packed     MPI_Pack, and a message that is packed by it first
-    message          a message without gaps, of data that MPI_Pack has left, in a lane of its own
+Measured in one round, for the same bytes (docs/internals/costs.md says how):
+    copy             a copy of the bytes
+    pack, packed     MPI_Pack alone; MPI_Pack and sending the result
+    message          sending data without gaps that MPI_Pack has just written, in a lane of its own
     derived          the message whose type is handed to MPI
-they are
-    o    = copy                           the bytes copied once
-    l_p  = pack - copy                    what the gaps cost in packing
-    L    = message - copy                 the message without gaps, but for one copy
-    l_m  = derived - packed + copy        what the library makes of it, over packing by hand, whose
-                                          second copy is none of the pieces
-    rest = (packed - pack) - message      what the pieces, taken apart, miss of the whole
-and derived = o + l_p + l_m + L + rest.
+
+Computed:
+    o    = copy                           copying the bytes once
+    l_p  = pack - copy                    what the gaps add to packing
+    L    = message - copy                 the message without gaps, minus one copy
+    l_m  = derived - packed + copy        what the library adds to packing by hand, whose second
+                                          copy belongs to no part
+    rest = (packed - pack) - message      the error of the method: parts are measured separately
+
+so that derived = o + l_p + l_m + L + rest.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ _SUFFIX = {"native": "", "lacuna": "-lacuna"}
 
 @dataclass(frozen=True)
 class Split:
-    """Seconds of a message and of its pieces: see middle()."""
+    """The time of a message and of its parts, in seconds: medians as middle() computes them."""
 
     mpi: str
     id: str
@@ -47,12 +49,12 @@ class Split:
     L: float  # as in the paper
     rest: float
     rest_share: float  # of the whole
-    contiguous: float  # a message without gaps that nobody has written since the last one
+    contiguous: float  # a message without gaps whose data stay in the caches
     samples: dict[str, list[float]]
 
     @property
     def adds_up(self) -> bool:
-        """Whether the pieces are the whole, but for 5 %."""
+        """Whether the parts add up to the whole within 5 %."""
         return abs(self.rest_share) <= MOST_REST
 
     def as_json(self) -> dict[str, Any]:
@@ -75,12 +77,16 @@ class Split:
 
 
 def middle(values: list[float], turns: int) -> float:
-    """The mean of the medians of each turn of a round: times differ by what has gone before."""
+    """The mean of the medians of each pass (turn) of a round: times depend on what ran just before
+    (costs/machine/split.cpp).
+    """
     return statistics.mean(statistics.median(values[turn::turns]) for turn in range(turns))
 
 
 def splits(mpi: str, row: dict[str, Any]) -> list[Split]:
-    """Of a line of the program: one for each mode that was measured."""
+    """The parts of a message, from a line of the program: one Split for each mode that was
+    measured.
+    """
     lanes = row["lanes"]
     turns = row.get("turns", 1)
     found = []
@@ -130,7 +136,7 @@ def splits(mpi: str, row: dict[str, Any]) -> list[Split]:
 
 
 def latency(found: list[Split], shape: str, mode: str) -> Samples:
-    """l_p over size, for the fit of Memory-LogP's l."""
+    """Samples of l_p over size, for the fit of Memory-LogP's l."""
     return {
         one.bytes: one.samples["l_p"]
         for one in found

@@ -63,7 +63,7 @@ def _over_bytes(panel: Axes) -> None:
 
 
 def _pieces(folder: Path, result: Result) -> tuple[Path, str] | None:
-    """Byna 2003, figure 2."""
+    """The parts of each message as stacked bars, after Byna 2003, figure 2."""
     chosen = [row for row in result["rows"] if row["id"].startswith("transpose/")]
     if not chosen:
         return None
@@ -110,7 +110,9 @@ def _stack(panel: Axes, rows: list[Result]) -> None:
 
 
 def _strides(folder: Path, result: Result) -> tuple[Path, str] | None:
-    """Byna, Cameron and Sun 2003, figure 2, and below it what packing misses."""
+    """Packing over stride, after Byna, Cameron and Sun 2003, figure 2, and below it the misses of
+    packing.
+    """
     strided = f"stride-{costs_shapes.STRIDE}-block-1/"
     chosen = [row for row in result["rows"] if row["id"].startswith(strided)]
     if not chosen:
@@ -159,7 +161,7 @@ def _misses(panel: Axes, rows: list[Result]) -> None:
 
 
 def _thresholds(folder: Path, result: Result) -> tuple[Path, str] | None:
-    """Time over size, and what was found in it."""
+    """Time over size, and the thresholds and cells that were found."""
     if not result["sweeps"]:
         return None
     figure, panels, names = _panels(result, 1)

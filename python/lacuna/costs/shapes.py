@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `lacuna costs machine` sends: message size x stride x block, and the papers' transpose."""
+"""The messages of `lacuna costs machine`: message size x stride x block, and the papers'
+transpose.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ Row = tuple[str, int, str]  # id, count, type
 
 
 def rows(quick: bool) -> list[Row]:
-    """The messages of a run."""
+    """All messages of a run, as (id, count, type text)."""
     found = []
     for block, stride in QUICK_BLOCKS if quick else BLOCKS:
         for size in _sizes(block, stride, quick):
@@ -55,5 +57,5 @@ def curves(quick: bool) -> list[Row]:
 
 
 def order_of(size: int) -> int:
-    """Of the matrix with so many bytes."""
+    """The order of the square matrix of doubles with so many bytes."""
     return math.isqrt(size // _DOUBLE)

@@ -28,7 +28,7 @@ _WORDS = {"message", "mode", "parameter", "of", "bytes", "what", "seen in", "evi
 
 
 def show(result: Result, cycle: float | None) -> None:
-    """All of them on stdout, and whether the pieces add up."""
+    """Prints all tables on stdout, and whether the parts add up."""
     console = terminal.console(_WIDTH)
     for title, (columns, rows) in all_cells(result, cycle):
         if not rows:
@@ -46,13 +46,13 @@ def show(result: Result, cycle: float | None) -> None:
 
 
 def cycle_ns(numbers: dict[str, Any]) -> float | None:
-    """Of the clock, where it was measured (`lacuna machine --measure`)."""
+    """Nanoseconds of a clock cycle, if `lacuna machine --measure` has measured it."""
     number = numbers["cycle_ns"]
     return number["value"] if number["source"] == "measured" else None
 
 
 def all_cells(result: Result, cycle: float | None) -> list[tuple[str, Cells]]:
-    """Titles and tables."""
+    """All tables: title, headings and cells of each."""
     found = []
     for mpi in result["provenance"]["mpi"]:
         title = mpis.TITLE[mpi]
@@ -104,7 +104,7 @@ def calculated(result: Result, mpi: str) -> Cells:
 
 
 def _parameters(result: Result, mpi: str) -> Cells:
-    """l, o, g and L, each a start and a time per byte; and P."""
+    """The table of l, o, g and L, each a start and a time per byte, and of P."""
     columns = ["parameter", "of", "bytes", "start, us", "ns per KiB", "residual"]
     rows = [
         [
@@ -123,7 +123,7 @@ def _parameters(result: Result, mpi: str) -> Cells:
 
 
 def _findings(result: Result, mpi: str) -> Cells:
-    """What was found, why it is believed, and where it comes from."""
+    """The table of thresholds, cells and copies: evidence, confidence and cause."""
     columns = ["what", "seen in", "bytes", "evidence", "confidence", "cause"]
     rows = [
         [
@@ -140,13 +140,13 @@ def _findings(result: Result, mpi: str) -> Cells:
 
 
 def known_knobs(mpi: str, values: dict[str, int]) -> dict[str, int]:
-    """Those of the library's settings that are about buffers."""
+    """The values of the settings that are about buffers."""
     names = [knob.control for knob in costs_knobs.KNOBS.get(mpi, [])]
     return {name: values[name] for name in names if name in values}
 
 
 def verdicts(result: Result) -> list[str]:
-    """Whether the pieces add up, for each library."""
+    """A line for each library: whether the parts add up."""
     lines = []
     for mpi in result["provenance"]["mpi"]:
         rows = _of(result, "rows", mpi)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The program of `lacuna costs machine` while it runs: asked for sizes, it answers with times.
+"""The running program of `lacuna costs machine`: Python requests sizes, the program answers with
+times.
 
-One job for all sizes, as two launches of one program differ by more than a threshold does.
+One job for all sizes, since two launches of one program differ by more than a threshold does.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from lacuna.launch import mpis, run, watch
 Line = dict[str, Any]
 
 MESSAGE, COPY, STREAM = "m", "c", "s"
-_STEP_SECONDS = 0.5  # between looks whether the program still runs
+_STEP_SECONDS = 0.5  # between checks that the program still runs
 
 
 class Transport:
@@ -70,19 +71,21 @@ class Transport:
         self._folder.cleanup()
 
     def header(self) -> Line:
-        """What the program says of itself and of the library."""
+        """The header line of the program: library, compiler, settings."""
         while not self.lines:
             self._take()
         return self.lines[0]
 
     def measured_rows(self) -> list[Line]:
-        """The rows, all of them."""
+        """The lines of all rows, when they are measured."""
         while sum(line["kind"] == "row" for line in self.lines) < len(self.rows):
             self._take()
         return [line for line in self.lines if line["kind"] == "row"]
 
     def sweep(self, sizes: list[int], lanes: str, rounds: int) -> dict[str, Samples]:
-        """Seconds of messages, copies and messages in a stream, by lane."""
+        """Seconds by lane and size, a sample for each round: messages (m), copies (c), messages in
+        a stream (s).
+        """
         self.measured_rows()
         self._progress.say(f"{mpis.TITLE[self.target.name]}, looking for thresholds")
         self._asked += 1

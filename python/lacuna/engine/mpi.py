@@ -161,14 +161,14 @@ class _Builder:
         return made
 
     def _falls_by_one(self, constructor: str, arguments: list[Any]) -> bool:
-        """Whether the stride is -1 byte, which Open MPI 5.0.11 takes for the length of the oldtype."""
+        """Whether the stride is -1 byte: Open MPI 5.0.11 takes it for the oldtype's length."""
         count, _, stride, oldtype = arguments
         if abs(stride) != 1 or count < 2:
             return False
         return stride * (oldtype.Get_extent()[1] if constructor == "vector" else 1) == -1
 
     def _falling(self, count: int, block: int, oldtype: MPI.Datatype) -> MPI.Datatype:
-        """The same type without a stride of -1: blocks in pairs, with a stride of -2 between pairs."""
+        """The same type without a stride of -1: pairs of blocks, a stride of -2 between them."""
         pair = oldtype.Create_hindexed([block, block], [0, -1])
         pairs = pair.Create_hvector(count // 2, 1, -2)
         self._made += [pair, pairs]

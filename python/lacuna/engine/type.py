@@ -82,7 +82,7 @@ class Type(Handle):
 
     @classmethod
     def vector(cls, count: int, blocklength: int, stride: int, oldtype: Type | str) -> Type:
-        """MPI_Type_vector: `count` blocks of `blocklength` elements, one every `stride` elements."""
+        """MPI_Type_vector: `count` blocks of `blocklength` elements, every `stride` elements."""
         return cls._by("vector", oldtype, count, blocklength, stride)
 
     @classmethod

@@ -1,2 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna explain`: what a type is, what lacuna does with it, and what a compiler run has done."""
+"""`lacuna explain`: what a type is, how lacuna moves it, and what lacuna-cc did with the calls of a
+file.
+"""

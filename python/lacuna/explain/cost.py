@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `lacuna explain` says about time: predicted, and with --measure also measured."""
+"""The times in `lacuna explain`: predicted, and with --measure also measured."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _MOST_BYTES = 2**31  # of memory that is taken to measure in
 
 
 def measure(datatype: Type, plan: Plan, count: int) -> dict[str, Any]:
-    """Medians in ns by direction and state of the caches: those of packing, and of memcpy."""
+    """Median times in ns of packing and unpacking, and of memcpy, by direction and state of the
+    caches (warm, cold).
+    """
     _, extent = datatype.extent()
     _, true_extent = datatype.true_extent()
     packed = plan.packed_size(count)
@@ -82,7 +84,7 @@ def _cells(bytes_moved: int, ns: float, memcpy_ns: float) -> list[str]:
 
 
 def source(predicted: dict[str, Any]) -> str:
-    """Whose numbers the prediction is made with."""
+    """A sentence that says with which machine's numbers the prediction was made."""
     if predicted["is_measured_machine"]:
         return "predicted with this machine's profile"
     where = "LACUNA_PROFILE=none" if os.environ.get("LACUNA_PROFILE") == "none" else "no profile"

@@ -16,8 +16,8 @@ from rich.text import Text
 
 from lacuna.engine import Plan, Type
 
-MOST_BYTES = 256 * 2**20  # of memory that is drawn at all
-_EXACT_BYTES = 2**20  # of memory for which the place of every byte is worked out
+MOST_BYTES = 256 * 2**20  # larger memory is not drawn
+_EXACT_BYTES = 2**20  # up to here, the packed position of every byte is computed
 _COLUMNS = 64
 _LINES = 16
 _STEPS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -35,7 +35,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Picture:
-    """The lines, and how to read them."""
+    """The lines of a picture, and the sentence that explains them."""
 
     lines: list[Line]
     legend: str
@@ -73,8 +73,8 @@ def draw(datatype: Type, plan: Plan, count: int) -> Picture | str:
 
 
 def _draw_exact(memory: _Memory, size: int) -> Picture | None:
-    """One cell for each piece that is moved as a whole; None if those are too many to show."""
-    places = np.zeros(memory.bytes, dtype=np.int64)  # 0 for a gap, else 1 + the place when packed
+    """A cell for each piece that is moved as a whole; None if there are too many to show."""
+    places = np.zeros(memory.bytes, dtype=np.int64)  # 0 for a gap, else 1 + the packed position
     numbers = 1 + np.arange(size, dtype=np.int64)
     for shift in range(0, int(size).bit_length(), 8):
         plane = (numbers >> shift).astype(np.uint8)
@@ -97,7 +97,7 @@ def _draw_exact(memory: _Memory, size: int) -> Picture | None:
 
 
 def _draw_scaled(memory: _Memory, size: int) -> Picture:
-    """Some lines of the memory, cut into equal cells; the first data byte of each speaks for it."""
+    """Some lines of the memory, cut into equal cells; a cell shows the first data byte in it."""
     ramp = np.empty(size, dtype=np.uint8)
     for step in range(len(_STEPS)):
         ramp[size * step // len(_STEPS) :] = 1 + step
@@ -122,7 +122,9 @@ def _draw_scaled(memory: _Memory, size: int) -> Picture:
 
 
 def _row_length(places: NDArray[np.integer]) -> int | None:
-    """The distance of the first two places where data begins, or is packed before its neighbour."""
+    """The distance between the first two places where data begins, or where the packed order jumps
+    back.
+    """
     here, before = places[1:], places[:-1]
     starts = np.flatnonzero((here != 0) & ((before == 0) | (here < before))) + 1
     if places[0]:
@@ -135,7 +137,7 @@ def _step(piece: int, pieces: int) -> int:
 
 
 def _columns(places: NDArray[np.integer]) -> int:
-    """One row of a matrix on one line, where the beginning looks like one."""
+    """The number of cells in a line: a row of the matrix, if the memory looks like one."""
     row = _row_length(places)
     return row if row and 4 <= row <= _COLUMNS else min(_COLUMNS, len(places))
 

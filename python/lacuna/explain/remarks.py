@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna explain FILE.opt.yaml`: what lacuna-cc did with each MPI call, and why not more.
+"""`lacuna explain FILE.opt.yaml`: what lacuna-cc did with each MPI call, and the reasons.
 
 The file is clang's record of its optimizations (-fsave-optimization-record).
 """
@@ -25,8 +25,8 @@ _OUTCOMES = {
     "Unmerged": "not merged",
     "Asks": "asks when it runs",
 }
-# What would help, by a word of the reason: of calls that are left as they are, and of those that
-# ask when they run, which would then be told when they are compiled.
+# A remedy for each reason (by words in it): for calls that were left as they are, and for those
+# that look their type up when they run and could be specialized when they are compiled.
 _LTO = "compile and link with --lto"
 _OWN_VARIABLE = "keep the handle in a variable whose address is not passed on"
 _REMEDIES = {
@@ -52,7 +52,7 @@ _TO_MERGE = "send both as one struct type of the two, and receive them as one"
 
 @dataclass(frozen=True)
 class Site:
-    """A call in the source, and what became of it."""
+    """An MPI call in the source, and what lacuna-cc did with it."""
 
     place: str
     function: str
@@ -67,7 +67,7 @@ def _text(value: str) -> str:
 
 
 def read(path: Path) -> list[Site]:
-    """The sites in the file; a call that the compiler has copied is one."""
+    """The calls in the file, each once, though the compiler may have copied it."""
     try:
         text = path.read_text()
     except OSError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna explain`: what a type is, what lacuna would do with it, and why."""
+"""`lacuna explain`: what a type is, how lacuna moves it, and why."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lacuna.explain import picture
 def facts(
     text: str, count: int, measure: bool = False
 ) -> tuple[dict[str, Any], picture.Picture | str]:
-    """The numbers and the words about `count` elements of a type, and its picture."""
+    """The facts about `count` elements of a type, as a dictionary for JSON, and its picture."""
     if not 0 <= count < 2**63:
         raise LacunaError(Exit.USAGE, f"bad count in --count: {count}", "give 0 to 2^63 - 1")
     datatype = Type(text)

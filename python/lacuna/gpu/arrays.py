@@ -24,8 +24,10 @@ from lacuna.gpu import dlpack, driver
 
 
 class DeviceMemory(Span):
-    """Of an array on a device, with its type's text; what is to come on `stream` waits for what its
-    owner says must be done first.
+    """The memory of an array on a device, and the text of its element type.
+
+    Work that is enqueued on `stream` afterwards waits for work on the stream that the array's owner
+    names. Raises LacunaError if the memory is on no device, or read-only though `writes` is set.
     """
 
     def __init__(self, array: Any, name: str, writes: bool, stream: int) -> None:
@@ -56,15 +58,15 @@ class DeviceMemory(Span):
                 driver.wait_for(stream, producer)
 
     def _by_dlpack(self, array: Any, name: str, stream: int) -> None:
-        # Where we read, the owner lets our stream wait; 0 stands for nothing there, 1 for the
-        # default stream. Memory of the host has no stream.
+        # The owner makes our stream wait for its work. In DLPack 1 is the default stream, and 0 is
+        # not allowed. Memory of the host has no stream.
         on_device = array.__dlpack_device__()[0] in (CUDA, CUDA_MANAGED)
         words = {"stream": stream or 1} if on_device else {}
         try:
             capsule = array.__dlpack__(max_version=(1, 0), **words)
         except TypeError:  # an owner from before version 1
             capsule = array.__dlpack__(**words)
-        self._capsule = capsule  # whose end gives the tensor back
+        self._capsule = capsule  # its destructor releases the tensor
         tensor = dlpack.opened(capsule, name)
         self.is_read_only = tensor.is_read_only
         super().__init__(name, tensor.address, tensor.shape, tensor.strides, tensor.itemsize)
@@ -76,7 +78,7 @@ class DeviceMemory(Span):
 
 
 class PinnedMemory(Memory):
-    """Of the host, which a device reaches, too."""
+    """Memory of the host that a device can access. Raises LacunaError for other host memory."""
 
     def __init__(self, array: Any, name: str, writes: bool) -> None:
         super().__init__(array, name, writes)
@@ -91,15 +93,15 @@ class PinnedMemory(Memory):
 
 
 def memory_of(array: Any, name: str, writes: bool, stream: int) -> DeviceMemory | PinnedMemory:
-    """Of anything that a kernel can reach."""
+    """The memory of an array on a device, or of pinned host memory."""
     if is_on_device(array):
         return DeviceMemory(array, name, writes, stream)
     return PinnedMemory(array, name, writes)
 
 
 class DeviceBytes:
-    """New bytes on a device, with `__cuda_array_interface__`: what packing answers that was given
-    no `out`. Freed with this object.
+    """New bytes on a device, with `__cuda_array_interface__`: the result of packing without `out`.
+    Freed with this object.
     """
 
     def __init__(self, bytes_: int, device: int) -> None:
@@ -129,22 +131,24 @@ class DeviceBytes:
         }
 
     def tobytes(self) -> bytes:
-        """A copy on the host, when everything that was enqueued is done."""
-        room = ctypes.create_string_buffer(max(self._bytes, 1))
+        """A copy on the host, after all work that was enqueued on the device."""
+        copied = ctypes.create_string_buffer(max(self._bytes, 1))
         with driver.on(self._device):
             driver.finish()
-            driver.copy(ctypes.addressof(room), self._address, self._bytes)
-        return room.raw[: self._bytes]
+            driver.copy(ctypes.addressof(copied), self._address, self._bytes)
+        return copied.raw[: self._bytes]
 
 
 def type_text_of(array: Any) -> str:
-    """What an array on a device shows, as Type.of says."""
+    """The text of the type of all elements of an array on a device (Type.of)."""
     memory = DeviceMemory(array, "the array", False, 0)
     return view_text(memory.element, memory.itemsize, memory.shape, memory.strides)
 
 
 def stream_handle(stream: Any) -> int:
-    """A cudaStream_t: of None (the default stream), a number, or what has `__cuda_stream__`."""
+    """The cudaStream_t of None (the default stream), of a number, or of an object with
+    `__cuda_stream__`.
+    """
     if stream is None:
         return 0
     if isinstance(stream, int) and not isinstance(stream, bool):
@@ -164,7 +168,9 @@ def stream_handle(stream: Any) -> int:
 
 
 def _structured(interface: dict[str, Any]) -> str | None:
-    """The text of a structured element, which NumPy describes; None: it is a number."""
+    """The text of a structured element, which `descr` of the interface describes; None for a plain
+    number.
+    """
     fields = interface.get("descr") or []
     if interface["typestr"][1] != "V" or len(fields) < 2:
         return None
@@ -190,5 +196,5 @@ def _dense_strides(shape: Sequence[int], size: int) -> tuple[int, ...]:
 
 
 def _other_stream(producer: int, stream: int) -> bool:
-    """Whether it is another one; 0 and 1 both name the default stream."""
+    """Whether two streams differ; 0 and 1 both name the default stream."""
     return (producer or 1) != (stream or 1)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long a device takes to pack and unpack, predicted: the time of its own copy of as many bytes
-as must be read and written.
+"""The predicted time of packing and unpacking on a device: the time of the device's own copy of as
+many bytes as are read and written.
 
-A kernel reads the 64 bytes that the device fetches at a time wherever they hold data, and writes
-sectors of 32; those that it writes in part are read first. Neighbours in memory of a transpose are
-read together, by tiles, so that each sector counts once.
+Reads are counted in the units that the device fetches (64 bytes on an H100) wherever they hold
+data; writes in sectors of 32 bytes, and a sector that is written only in part is read first. A
+transpose reads neighbours in memory together, by tiles, so each of its sectors counts once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ _SECTOR_BYTES = 32
 
 
 def copy_us(curve: list[list[float]], bytes_: float) -> float:
-    """Of the device's own copy, between and beyond the sizes that were measured."""
+    """Microseconds of the device's own copy of `bytes_`: interpolated between the measured sizes,
+    and proportional beyond the largest. `curve`: [bytes, us], ascending.
+    """
     if bytes_ <= curve[0][0]:
         return curve[0][1]
     if bytes_ >= curve[-1][0]:
@@ -28,7 +30,11 @@ def copy_us(curve: list[list[float]], bytes_: float) -> float:
 
 
 def predict(explained: dict[str, Any], machine: dict[str, Any]) -> dict[str, Any]:
-    """Microseconds, what bounds them, and GB/s, for either direction."""
+    """For "pack" and "unpack": microseconds ("us"), bytes read and written, and what bounds the
+    time ("launch", "memory" or "nothing"); and the device's own copy ("memcpy_us").
+
+    `explained`: of library.explain(); `machine`: the device's numbers, of machine.in_force().
+    """
     bytes_ = explained["bytes"]
     curve = machine["copy_curve"]
     fetches = machine["facts"].get("fetch_bytes", 64) > _SECTOR_BYTES

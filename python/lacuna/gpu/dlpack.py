@@ -63,7 +63,7 @@ class _Versioned(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Tensor:
-    """What a capsule says; strides in bytes, None: in C's order."""
+    """A tensor in a capsule. Strides are in bytes; None: C order without gaps."""
 
     address: int
     device_id: int
@@ -75,7 +75,9 @@ class Tensor:
 
 
 def opened(capsule: Any, name: str) -> Tensor:
-    """The tensor in a capsule, which stays the capsule's."""
+    """The tensor in a capsule of DLPack 0.x or 1.x, which keeps owning it. Raises LacunaError for
+    other versions and for other objects.
+    """
     api = ctypes.pythonapi
     api.PyCapsule_IsValid.restype = c_int
     api.PyCapsule_IsValid.argtypes = [py_object, c_char_p]
@@ -84,21 +86,23 @@ def opened(capsule: Any, name: str) -> Tensor:
     if api.PyCapsule_IsValid(capsule, b"dltensor_versioned"):
         made = _Versioned.from_address(api.PyCapsule_GetPointer(capsule, b"dltensor_versioned"))
         if made.major == 1:
-            return _told(made.tensor, made.flags & _READ_ONLY != 0)
+            return _tensor_of(made.tensor, made.flags & _READ_ONLY != 0)
         what = f"{name} speaks DLPack {made.major}.{made.minor}, known are 0.x and 1.x"
         raise LacunaError(Exit.USAGE, what, "give an array of a library that speaks one of them")
     if api.PyCapsule_IsValid(capsule, b"dltensor"):
         made = _Managed.from_address(api.PyCapsule_GetPointer(capsule, b"dltensor"))
-        return _told(made.tensor, False)
+        return _tensor_of(made.tensor, False)
     raise LacunaError(Exit.USAGE, f"{name} gave no DLPack tensor", "give another array")
 
 
-def _told(tensor: TensorRecord, is_read_only: bool) -> Tensor:
+def _tensor_of(tensor: TensorRecord, is_read_only: bool) -> Tensor:
     size = (tensor.bits * tensor.lanes + 7) // 8
     axes = range(tensor.ndim)
 
     def step(i: int) -> int:
-        """In bytes, modulo 2^64: CuPy gives negative ones as quotients of unsigned numbers."""
+        """The stride in bytes, modulo 2^64: CuPy gives negative ones as quotients of unsigned
+        numbers.
+        """
         return c_int64(tensor.strides[i] * size).value
 
     return Tensor(

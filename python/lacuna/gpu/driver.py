@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The CUDA driver by ctypes: which device memory is on, and what waits for what."""
+"""The CUDA driver by ctypes: the device of an address, streams and events, memory."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SIGNATURES: dict[str, list[Any]] = {
 
 @cache
 def driver() -> Any:
-    """libcuda.so.1, loaded and initialized once, on a machine that has a device."""
+    """libcuda.so.1, initialized once. Raises LacunaError without a driver or a device."""
     try:
         lib = ctypes.CDLL(_FILE)
         for name, arguments in _SIGNATURES.items():
@@ -55,37 +55,39 @@ def driver() -> Any:
     devices = c_int()
     status = lib.cuInit(0) or lib.cuDeviceGetCount(byref(devices))
     if status != 0:
-        raise LacunaError(Exit.ENVIRONMENT, f"no CUDA device: {_told(lib, status)}", _REMEDY)
+        raise LacunaError(Exit.ENVIRONMENT, f"no CUDA device: {_error_text(lib, status)}", _REMEDY)
     if devices.value == 0:
         raise LacunaError(Exit.ENVIRONMENT, "no CUDA device on this machine", _REMEDY)
     return lib
 
 
-def _told(lib: Any, status: int) -> str:
+def _error_text(lib: Any, status: int) -> str:
     text = c_char_p()
     lib.cuGetErrorString(status, byref(text))
     return f"{(text.value or b'unknown error').decode()} (CUDA error {status})"
 
 
 def check(status: int, what: str) -> None:
-    """Raises what the driver says where a status is not CUDA_SUCCESS."""
+    """Raises LacunaError with the driver's own message if `status` is not CUDA_SUCCESS."""
     if status != 0:
         raise LacunaError(
             Exit.ENVIRONMENT,
-            f"{what}: {_told(driver(), status)}",
+            f"{what}: {_error_text(driver(), status)}",
             "if it is out of memory, free some; else compute-sanitizer names the first error",
         )
 
 
 def device_of(address: int) -> int | None:
-    """The device whose memory is at an address, or which can reach that of the host there."""
+    """The number of the device whose memory is at an address, or that can access the pinned host
+    memory there; None: no device.
+    """
     found = c_int(-1)
     status = driver().cuPointerGetAttribute(byref(found), _DEVICE_ORDINAL, address)
     return found.value if status == 0 and found.value >= 0 else None
 
 
 def seen_by_device(address: int) -> int | None:
-    """Where a kernel finds memory of the host that is pinned; None: it cannot."""
+    """The address at which a kernel accesses pinned host memory; None: it cannot."""
     found = c_void_p()
     status = driver().cuPointerGetAttribute(byref(found), _DEVICE_POINTER, address)
     return found.value if status == 0 else None
@@ -93,7 +95,7 @@ def seen_by_device(address: int) -> int | None:
 
 @cache
 def _context(device: int) -> c_void_p:
-    """The context that the CUDA runtime, and with it CuPy and PyTorch, has for the device."""
+    """The primary context of the device, which the CUDA runtime, CuPy and PyTorch use, too."""
     handle, context = c_int(), c_void_p()
     check(driver().cuDeviceGet(byref(handle), device), f"device {device}")
     check(
@@ -104,7 +106,7 @@ def _context(device: int) -> c_void_p:
 
 @contextmanager
 def on(device: int) -> Iterator[None]:
-    """Makes a device the current one of this thread meanwhile."""
+    """Makes a device the current one of this thread within a `with` statement."""
     lib = driver()
     current = c_void_p()
     check(lib.cuCtxGetCurrent(byref(current)), "the current context")
@@ -120,13 +122,13 @@ def on(device: int) -> Iterator[None]:
 
 
 def current_device() -> int:
-    """This thread's, as the runtime would say: 0, unless another one was chosen."""
+    """The number of this thread's current device; 0 if none was chosen."""
     device = c_int()
     return device.value if driver().cuCtxGetDevice(byref(device)) == 0 else 0
 
 
 def wait_for(stream: int, other: int) -> None:
-    """What comes on `stream` starts when what is on `other` is done."""
+    """Lets work that is enqueued on `stream` from now on start after that on `other`."""
     lib = driver()
     event = c_void_p()
     check(lib.cuEventCreate(byref(event), _EVENT_WITHOUT_TIMES), "an event")
@@ -138,12 +140,12 @@ def wait_for(stream: int, other: int) -> None:
 
 
 def synchronize(stream: int) -> None:
-    """Waits for what is on a stream."""
+    """Waits for all work on a stream."""
     check(driver().cuStreamSynchronize(stream), "what was enqueued")
 
 
 def finish() -> None:
-    """Waits for everything on the current device, whatever its stream."""
+    """Waits for all work on the current device."""
     check(driver().cuCtxSynchronize(), "what was enqueued")
 
 
@@ -155,10 +157,10 @@ def allocate(bytes_: int) -> int:
 
 
 def free(address: int) -> None:
-    """Gives it back, when everything that was enqueued is done."""
+    """Frees memory, after the work that was enqueued."""
     driver().cuMemFree_v2(address)
 
 
 def copy(to: int, source: int, bytes_: int) -> None:
-    """Between any two places, and waits."""
+    """Copies bytes between any two addresses of host or device, and waits."""
     check(driver().cuMemcpy(to, source, bytes_), "a copy")

@@ -22,7 +22,7 @@ _KERNELS = {
 
 
 def facts(text: str, count: int) -> dict[str, Any]:
-    """What there is to say of `count` elements of a type."""
+    """The facts about `count` elements of a type in device memory, as a dictionary for JSON."""
     if not 0 <= count < 2**63:
         raise LacunaError(Exit.USAGE, f"bad count in --count: {count}", "give 0 to 2^63 - 1")
     datatype = Type(text)
@@ -42,7 +42,7 @@ def facts(text: str, count: int) -> dict[str, Any]:
 
 
 def explain(text: str, count: int, as_json: bool) -> None:
-    """Prints it on stdout."""
+    """Prints the explanation on stdout, as text or as JSON."""
     found = facts(text, count)
     if as_json:
         print(json.dumps(found, indent=2))

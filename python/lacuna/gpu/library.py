@@ -48,7 +48,7 @@ def library() -> Any:
 
 
 def check(status: int, what: str) -> None:
-    """Raises what the library says where a status is not LACUNA_OK."""
+    """Raises LacunaError with the library's own message if `status` is not LACUNA_OK."""
     if status == _OK:
         return
     told = library().lacuna_gpu_last_error().decode(errors="replace") or f"status {status}"
@@ -59,6 +59,8 @@ def check(status: int, what: str) -> None:
 
 
 def explain(datatype: Type, count: int) -> dict[str, Any]:
-    """What a plan would do with `count` elements of a type; no device is needed."""
+    """How a plan would move `count` elements of a type, as the JSON of lacuna_gpu_explain_json; no
+    device is needed.
+    """
     call = functools.partial(library().lacuna_gpu_explain_json, datatype.handle, count)
     return json.loads(capi.text(call, "the plan", check))

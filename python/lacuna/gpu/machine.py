@@ -48,7 +48,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 def ended(program: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
-    """A program of ours, when it has ended."""
+    """Runs one of lacuna's programs to its end and returns its exit code and output."""
     try:
         return subprocess.run(
             [str(program), *words],
@@ -89,7 +89,7 @@ def device_facts() -> dict[str, Any]:
 
 
 def place_of(device: str) -> Path:
-    """Where the numbers of a device of that name are kept."""
+    """The file in which the numbers of a device of that name are kept."""
     folder = paths.cache()
     if folder is None:
         raise LacunaError(
@@ -102,7 +102,9 @@ def place_of(device: str) -> Path:
 
 
 def measure(quick: bool, output: Path | None) -> Path:
-    """Runs the program and keeps what it found."""
+    """Runs the program that measures the device, and writes its numbers to a file, which is
+    returned.
+    """
     from lacuna.base import results
 
     place = output or place_of(device_facts()["device"])
@@ -127,8 +129,9 @@ def kept(place: Path) -> dict[str, Any]:
 
 
 def in_force() -> dict[str, Any]:
-    """This machine's device, with its numbers where they were measured, else those of an H100; of
-    no device where there is none: predictions do not need one."""
+    """The numbers that predictions use: of this machine's device if they were measured, else of an
+    H100. Works without a device.
+    """
     try:
         facts = device_facts()
     except LacunaError:
@@ -139,7 +142,7 @@ def in_force() -> dict[str, Any]:
 
 
 def show(as_json: bool, quick: bool, is_measured: bool, output: Path | None) -> None:
-    """Prints the numbers in force."""
+    """Prints the numbers in force on stdout."""
     place = measure(quick, output) if is_measured else None
     facts = device_facts()
     found = kept(place) if place else in_force()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a Plan of lacuna.engine does on a device: one launch or copy on the caller's stream."""
+"""Packing, unpacking and copying on a device for lacuna.engine.Plan: one launch or copy on the
+caller's stream.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,14 @@ if TYPE_CHECKING:
     from lacuna.engine import Type
 
 
-# An array, where its first element's offset 0 is, and from where to where data lie around that.
+# An array, the byte of it at which offset 0 of the first element lies, and the bytes (first, last)
+# from there that hold data.
 _Place = tuple[Any, int, int, int]
 
 
 class DevicePlans:
-    """The device plans of a type, by count and device. All are kept as long as this: a graph that
-    was captured may read their tables.
+    """The device plans of a type, by count and device. All are kept as long as this object, since a
+    captured graph may read their tables.
     """
 
     def __init__(self, datatype: Type) -> None:
@@ -39,7 +42,7 @@ class DevicePlans:
                 library().lacuna_gpu_plan_destroy(plan)
 
     def plan(self, count: int, device: int) -> c_void_p:
-        """That of `count` elements, for a device that is the current one."""
+        """The plan for `count` elements on a device, which must be the current one."""
         with self._lock:
             found = self._plans.get((count, device))
             if found is None:
@@ -105,7 +108,9 @@ class DevicePlans:
 
 
 def device_for(*memories: Any) -> int:
-    """The one device of what a call is given; the current one, where all is the host's."""
+    """The number of the one device that a call uses; the current one if all memory is the host's.
+    Raises LacunaError for several.
+    """
     devices = {one.device for one in memories if one.device is not None}
     if len(devices) > 1:
         what = f"the arrays are on devices {' and '.join(map(str, sorted(devices)))}"

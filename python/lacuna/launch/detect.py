@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which family of MPI libraries a program uses: mpich, ompi or mpiabi (see places.FAMILY_OF)."""
+"""Which family of MPI libraries a program uses: mpich, ompi or mpiabi
+(lacuna.base.paths.FAMILY_OF).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ _ASK_SECONDS = 30
 
 
 def family_of_soname(soname: str) -> str | None:
-    """The family that a library's name belongs to."""
+    """The family to which a library's soname belongs, or None."""
     for family, pattern in _SONAMES.items():
         if pattern.match(soname):
             return family
@@ -53,7 +55,9 @@ def family_of_file(path: Path) -> tuple[str, str, Path | None] | None:
 
 
 def unreached(path: Path) -> str | None:
-    """Why the loader would preload nothing into a program; None if it does, or who knows."""
+    """A sentence why the dynamic linker will not preload into a program; None if it will, or if
+    that is unknown.
+    """
     if elf.is_static(path):
         return "it is linked statically, and LD_PRELOAD needs the dynamic loader"
     try:
@@ -98,8 +102,9 @@ def is_python(word: str) -> bool:
 
 
 def library_of_python(interpreter: str) -> tuple[str, str, Path | None] | None:
-    """As family_of_file, of what mpi4py loads in this interpreter; None if it has no (working)
-    mpi4py."""
+    """As family_of_file(), for the library that mpi4py loads in this interpreter; None without a
+    working mpi4py.
+    """
     try:
         answer = subprocess.run(
             [interpreter, "-c", _ASK_MPI4PY],
@@ -118,16 +123,16 @@ def library_of_python(interpreter: str) -> tuple[str, str, Path | None] | None:
 
 
 def family_of_program(words: list[str]) -> str | None:
-    """The family of a program with its arguments; None if the program itself does not tell."""
+    """The family of a program with its arguments; None if the files do not show it."""
     found = library_of_program(words)
     return found[0] if found else None
 
 
 def library_of_program(words: list[str]) -> tuple[str, str, Path | None] | None:
-    """As family_of_file, of a program with its arguments.
+    """As family_of_file(), for a program with its arguments.
 
-    A wrapper (`numactl`, `valgrind`, `env`) is looked through: the first MPI program among its
-    arguments counts.
+    A wrapper (`numactl`, `valgrind`, `env`) is skipped: the first MPI program among its arguments
+    counts.
     """
     path = find_program(words[0])
     if path is None and Path(words[0]).exists():

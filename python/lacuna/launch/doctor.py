@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna doctor`: in which of lacuna's own waits the processes of a job are, asked from outside.
+"""`lacuna doctor PID`: where the processes of a job that hangs wait inside lacuna.
 
-It reads what each process shows of itself (interpose/direct/node/waits.hpp) out of its memory, so
-that a job that hangs need do nothing for it.
+Each process keeps a table of its waits in memory (interpose/direct/node/waits.hpp). It is read from
+outside, so the job itself need do nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class Found:
-    """A process with lacuna in it."""
+    """A process in which lacuna is loaded, with its waits."""
 
     process: int
     rank: int  # -1: MPI_Init has not ended
@@ -62,7 +62,7 @@ class Found:
 
 
 def parse(data: bytes) -> tuple[int, int, bool, int, tuple[Wait, ...]] | None:
-    """What a process shows of itself; None where it is not lacuna's, or another version's."""
+    """The fields of a process's table; None if it is not of this version of lacuna."""
     if len(data) < _HEAD.size:
         return None
     name, rows, rank, ranks, path_is_open, job = _HEAD.unpack_from(data)
@@ -81,7 +81,7 @@ def parse(data: bytes) -> tuple[int, int, bool, int, tuple[Wait, ...]] | None:
 
 @cache
 def _place_in_file(path: str, _changed: float) -> tuple[int, int] | None:
-    """The address that a library has for the symbol, and its size."""
+    """The address of the table's symbol in a library, and its size."""
     try:
         with Path(path).open("rb") as file:
             table = ELFFile(file).get_section_by_name(".dynsym")
@@ -95,7 +95,7 @@ def _place_in_file(path: str, _changed: float) -> tuple[int, int] | None:
 
 
 def _place_in_process(process: int) -> tuple[int, int] | None:
-    """Where the symbol is in a process, and its size; None where lacuna is not in it."""
+    """The address of the table in a process, and its size; None if lacuna is not loaded there."""
     try:
         maps = (_PROC / str(process) / "maps").read_text(errors="replace")
     except OSError:
@@ -116,7 +116,9 @@ def _place_in_process(process: int) -> tuple[int, int] | None:
 
 
 def look(process: int) -> Found | None:
-    """A process with lacuna in it, or None."""
+    """Reads the table of a process; None if lacuna is not loaded there. Raises LacunaError if its
+    memory may not be read.
+    """
     place = _place_in_process(process)
     if place is None:
         return None
@@ -158,7 +160,9 @@ def _below(process: int, top: int) -> bool:
 
 
 def find_job(process: int) -> list[Found]:
-    """The processes with lacuna of a job on this node, of which one, or the launcher, is given."""
+    """The processes of a job on this node in which lacuna is loaded. `process`: one of them, or
+    their launcher.
+    """
     if not (_PROC / str(process)).exists():
         raise LacunaError(
             Exit.USAGE, f"no process {process}", "give the id of a rank or of its launcher"
@@ -202,7 +206,7 @@ def _whom(wait: Wait) -> str:
 
 
 def lines(found: list[Found]) -> list[str]:
-    """What is said of a job, a line for each process and wait."""
+    """A line for each process and wait."""
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     result = []
     for one in found:
@@ -219,6 +223,6 @@ def lines(found: list[Found]) -> list[str]:
 
 
 def doctor(process: int) -> None:
-    """Prints it."""
+    """Prints the waits of a job on stdout."""
     for line in lines(find_job(process)):
         print(line)

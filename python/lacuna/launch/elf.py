@@ -38,7 +38,7 @@ def is_elf(path: Path) -> bool:
 
 
 def is_static(path: Path) -> bool:
-    """Whether a file is a program that no dynamic loader starts."""
+    """Whether a file is a program without a dynamic linker."""
     try:
         with path.open("rb") as file:
             found = ELFFile(file)
@@ -103,7 +103,9 @@ def _resolve(soname: str, dynamic: Dynamic, inherited: tuple[str, ...]) -> Path 
 
 
 def find(soname: str) -> Path | None:
-    """Where the loader finds a library that nobody names a folder for."""
+    """The path of a library in the dynamic linker's default folders and cache; None: it is not
+    there.
+    """
     return _resolve(soname, Dynamic((), (), ()), ())
 
 

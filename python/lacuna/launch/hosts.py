@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The hosts that ranks are started on: those named, or network namespaces of this machine."""
+"""The hosts on which ranks are started: named ones, or network namespaces of this machine."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Hosts:
     link: str | None = None  # of namespaces: the network interface that all data must pass
 
     def about(self) -> dict[str, Any]:
-        """For a result file."""
+        """Members for the header of a result file."""
         found: dict[str, Any] = {"number": len(self.names), "namespaces": self.link is not None}
         if self.link:
             found |= {"rate": os.environ.get(_RATE_NAME), "delay": os.environ.get(_DELAY_NAME)}
         return found
 
     def title(self) -> str:
-        """For a table."""
+        """A title for tables."""
         if not self.link:
             return ", ".join(self.names)
         told = [os.environ.get(_RATE_NAME), os.environ.get(_DELAY_NAME)]
@@ -49,7 +49,7 @@ _NAMES, _AGENT, _LINK = "LACUNA_HOSTS", "LACUNA_HOST_SHELL", "LACUNA_HOST_LINK"
 
 
 def named(words: str, agent: str | None) -> Hosts:
-    """What --hosts names: an even number."""
+    """The hosts that --hosts names; their number must be even."""
     names = tuple(words.split(","))
     if len(names) % 2 or not all(names):
         raise LacunaError(
@@ -59,8 +59,10 @@ def named(words: str, agent: str | None) -> Hosts:
 
 
 def namespaces(number: int | None, rate: str | None, delay: str | None) -> Hosts:
-    """Namespaces of this machine (default: 2), in the first of which this process runs. Where it
-    does not yet, it starts itself once more there, and does not return."""
+    """Network namespaces of this machine (default: 2) as hosts; this process must run in the first.
+
+    Where it does not yet, it starts itself there once more, and this function does not return.
+    """
     if number is not None and (number % 2 or not 2 <= number <= 98):
         raise LacunaError(
             Exit.USAGE, f"bad number in --namespaces: {number}", "give an even number, 2 to 98"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The launchers of MPI programs: how to tell them apart, and where the program begins."""
+"""The launchers of MPI programs: how to recognise them, and where the program begins in their
+command lines.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,7 @@ SLURM = Launcher(
 
 _NAMED = {"srun": SLURM, "orterun": OPEN_MPI, "prterun": OPEN_MPI, "mpiexec.gforker": HYDRA}
 _ASKED = re.compile(r"(mpirun|mpiexec)([.-].*)?$")
-# Launchers we know of but do not speak: taking one for a program would preload into the launcher.
+# Launchers that are known but not supported. Treated as programs, they would be preloaded into.
 _FOREIGN = set("aprun jsrun ibrun flux prun mpirun_rsh palsrun lrun poe dsrun".split())
 # In the answer to --version, in this order.
 _ANSWERS = [
@@ -84,7 +86,7 @@ _ASK_SECONDS = 20
 
 
 def find(word: str) -> Launcher | None:
-    """The launcher that the first word of a command is, or None if it is a program itself."""
+    """The launcher that the first word of a command is; None: the word is a program."""
     name = Path(word).name
     if name in _FOREIGN:
         raise _unknown(word)
@@ -136,7 +138,7 @@ def _unknown(word: str) -> LacunaError:
 
 
 def split_contexts(launcher: Launcher, words: list[str]) -> list[list[str]]:
-    """A launcher's words, cut at the ":" that separate programs."""
+    """The words of a launcher, split at the ":" between programs."""
     contexts: list[list[str]] = [[]]
     for word in words:
         if word == ":" and launcher.has_contexts:

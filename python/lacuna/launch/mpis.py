@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The MPI libraries that our programs are started on: those that `make` fetched, the one that pip
-has installed beside us, and Debian's."""
+"""The MPI libraries on which our programs are started: those that `make` fetched, one that pip
+installed into this Python environment, and Debian's.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ TITLE = {
 
 @dataclass(frozen=True)
 class Installed:
-    """One MPI library on this machine."""
+    """An MPI library on this machine."""
 
     name: str
     prefix: Path
@@ -45,16 +46,16 @@ class Installed:
 
     @property
     def kind(self) -> str:
-        """The name of its kind, as in paths.FAMILY_OF."""
+        """The kind of the library, a key of paths.FAMILY_OF."""
         return self.name.removeprefix(_DEBIAN)
 
     def launcher(self) -> Path:
-        """Its mpiexec; Debian tells several apart by their ending."""
+        """The path of its mpiexec; Debian's have the library's name as a suffix."""
         ending = f".{self.kind}" if self.name != self.kind else ""
         return self.prefix / "bin" / f"mpiexec{ending}"
 
     def command(self, ranks: int, program: list[str]) -> list[str]:
-        """The launcher's command line."""
+        """The command line that starts `ranks` ranks of a program."""
         options: list[str] = []
         if self.kind == "openmpi" and len(os.sched_getaffinity(0)) < ranks:
             is_4 = self.name != self.kind
@@ -71,7 +72,9 @@ class Installed:
         return options + (["-launcher", "ssh", "-launcher-exec", self.agent] if self.agent else [])
 
     def environment(self) -> dict[str, str]:
-        """What the launcher and the ranks need to find this library and no other."""
+        """The environment variables with which launcher and ranks find this library and no
+        other.
+        """
         before = os.environ.get("LD_LIBRARY_PATH")
         own = str(self.prefix / "lib")
         found = {"LD_LIBRARY_PATH": f"{own}:{before}" if before else own}
@@ -89,7 +92,7 @@ class Installed:
 
 
 def spelled_out(given: list[str]) -> list[str]:
-    """Each name once, with `all` spelled out."""
+    """The names without duplicates, `all` replaced by all names."""
     names: list[str] = []
     for name in given:
         names += ALL if name == "all" else [name]
@@ -97,7 +100,7 @@ def spelled_out(given: list[str]) -> list[str]:
 
 
 def two_hosts(words: str | None) -> tuple[str, ...]:
-    """What --hosts names; none where it was not given."""
+    """The hosts that --hosts names; empty if it was not given."""
     if words is None:
         return ()
     found = tuple(words.split(","))
@@ -109,7 +112,9 @@ def two_hosts(words: str | None) -> tuple[str, ...]:
 def installed(
     name: str, root: Path, hosts: tuple[str, ...] = (), agent: str | None = None
 ) -> Installed:
-    """The library of that name: a folder of `root`, or `root` itself."""
+    """The library of that name: in a folder of `root`, or `root` itself. Raises LacunaError if it
+    is not there.
+    """
     if name not in _FOLDER:
         raise LacunaError(
             Exit.USAGE, f"unknown MPI in --mpi: {name}", f"known are {', '.join(_FOLDER)} and all"
@@ -125,7 +130,7 @@ def installed(
 def chosen(
     names: list[str], root: Path, hosts: tuple[str, ...] = (), agent: str | None = None
 ) -> list[Installed]:
-    """Those named; where none is, all that are there."""
+    """The named libraries; without names, all that are there."""
     if names:
         return [installed(name, root, hosts, agent) for name in names]
     found = []
@@ -140,7 +145,7 @@ def chosen(
 
 
 def with_fortran(names: list[str], root: Path) -> list[Installed]:
-    """Those named; where none is, all that are there and have programs in Fortran."""
+    """The named libraries; without names, all that are there and have programs in Fortran."""
     for name in names:
         if name not in FORTRAN:
             known = name in _FOLDER
@@ -163,7 +168,7 @@ def with_fortran(names: list[str], root: Path) -> list[Installed]:
 
 
 def program_in_fortran(name: str) -> str:
-    """What runs the applications in Fortran on the MPI library of that name."""
+    """The name of the program that runs the applications in Fortran on that library."""
     return f"lacuna-bench-apps-fortran-{name}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs one of our programs that need no MPI on rows of types, and reads the lines it writes."""
+"""Runs one of our programs that need no MPI on rows of types, and returns its lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ Row = tuple[str, int, str]  # id, count, type text
 def lines(
     name: str, rows: Iterable[Row], words: list[str], before: list[str] | None = None
 ) -> list[dict[str, Any]]:
-    """What it has written; `before`: what it is run by (valgrind and its options)."""
+    """The lines that the program writes for `rows`. `before`: words before the program (valgrind
+    and its options).
+    """
     program = str(paths.program(name))
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         file, out = Path(folder) / "rows", Path(folder) / "lines"

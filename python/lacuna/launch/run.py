@@ -20,12 +20,12 @@ _OURS = re.compile(r"liblacuna-(mpich|ompi|mpiabi)\.so$")
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"}
 REPORT = "--report"
 COSTS = "--costs"
-OWN = (REPORT, COSTS, "--log", "--verify", "--disable", "--dry-run")  # no launcher's
-TAKE_A_VALUE = ("--mpi", "--isa")  # of our own options, where --report is looked for
+OWN = (REPORT, COSTS, "--log", "--verify", "--disable", "--dry-run")  # no launcher has these
+TAKE_A_VALUE = ("--mpi", "--isa")  # other options of `lacuna run` that have a value
 
 
 def with_report_value(words: list[str]) -> list[str]:
-    """--report and --costs take a file or not: what follows is one if it is called *.json."""
+    """Joins --report and --costs with the file that may follow: a word that ends in .json."""
     if words[:1] != ["run"]:
         return words
     result, at = ["run"], 1
@@ -43,8 +43,9 @@ def with_report_value(words: list[str]) -> list[str]:
 
 
 def report_option(value: str, dry_run: bool = False) -> str:
-    """LACUNA_REPORT for --report or --costs: a flag, or where rank 0 writes, wherever that is
-    started; its folder is made, as all commands do."""
+    """The value of LACUNA_REPORT for --report or --costs: 1, or an absolute path for rank 0, whose
+    folder is made.
+    """
     if value == "1":
         return value
     if not dry_run:
@@ -53,7 +54,9 @@ def report_option(value: str, dry_run: bool = False) -> str:
 
 
 def run(command: list[str], mpi: str | None, options: dict[str, str], dry_run: bool) -> None:
-    """Becomes the command (so signals and the exit code are its own), or prints it (`dry_run`)."""
+    """Replaces this process by the command (so signals and the exit code are the command's), or
+    with `dry_run` prints it.
+    """
     environment = dict(os.environ) | options
     words, environment = build(command, mpi, environment)
     if dry_run:
@@ -104,9 +107,12 @@ def build(
 
 
 def _runs_everywhere(launcher: Launcher, contexts: list[list[str]]) -> bool:
-    """Whether all ranks will have lacuna, or those of a node wait for each other in vain: one
-    program, which is seen to load MPI dynamically (a shell might start different ones). Where
-    lacuna is missing on a node, that node goes without; the others need not know."""
+    """Whether all ranks of the job surely load lacuna.
+
+    Needed since ranks of a node wait for each other when they agree on shared memory. Sure only for
+    a single program that loads MPI dynamically (a shell might start different programs). A node on
+    which lacuna is missing goes without; the other nodes need not know.
+    """
     if len(contexts) > 1:
         return False
     at = launchers.program_at(launcher, contexts[0])
@@ -117,23 +123,25 @@ def _runs_everywhere(launcher: Launcher, contexts: list[list[str]]) -> bool:
         return False
     try:
         return detect.family_of_program(words) is not None
-    except LacunaError:  # said where it matters: with --mpi the program need not tell
+    except LacunaError:  # with --mpi the files need not show it; build() reports other errors
         return False
 
 
 def _before(library: Path, others: str | None) -> str:
-    """Ours before the others, but instead of another of ours: two would be in each other's way."""
+    """LD_PRELOAD with `library` first and without other libraries of lacuna, since two would
+    disturb each other.
+    """
     kept = [part for part in re.split("[: ]", others or "") if not _OURS.match(Path(part).name)]
     return ":".join([str(library), *filter(None, kept)])
 
 
 def _warn(what: str, remedy: str) -> None:
-    """What the user should know, though the command is started all the same."""
+    """Prints a warning on stderr; the command is started all the same."""
     print(f"lacuna run: {what}; {remedy}", file=sys.stderr)
 
 
 def _warn_of_own_options(name: str, launcher: Launcher, contexts: list[list[str]]) -> None:
-    """Options of ours that stand among the launcher's."""
+    """Warns of options of `lacuna run` that stand among the launcher's."""
     for words in contexts:
         for word in words[: launchers.program_at(launcher, words)]:
             if word.partition("=")[0] in OWN:
@@ -148,7 +156,7 @@ def _warn_of_unreached(word: str) -> None:
 
 
 def _family_alone(command: list[str], report: str | None) -> str:
-    """The family of a program that is started without a launcher."""
+    """The family of MPI libraries of a program that is started without a launcher."""
     path = detect.find_program(command[0])
     if path is None and "/" not in command[0] and not Path(command[0]).exists():
         remedy = "check its name, or give its path"
@@ -177,7 +185,7 @@ def _family_alone(command: list[str], report: str | None) -> str:
 
 
 def _family_launched(launcher: Launcher, contexts: list[list[str]], command: list[str]) -> str:
-    """The family of all programs under a launcher; the launcher's own where they do not tell."""
+    """The family of all programs under a launcher; if the files do not show it, the launcher's."""
     families = set()
     programs = []
     for words in contexts:
@@ -221,7 +229,7 @@ def _family_launched(launcher: Launcher, contexts: list[list[str]], command: lis
 
 
 def first_program(words: list[str]) -> list[str]:
-    """Skips what an option that we do not know may have left before the program."""
+    """Drops words before the program that may be the value of an unknown option."""
     for at, word in enumerate(words):
         if detect.find_program(word):
             return words[at:]
@@ -231,7 +239,9 @@ def first_program(words: list[str]) -> list[str]:
 
 
 def _for_hydra(contexts: list[list[str]], library: Path, passed: dict[str, str]) -> list[str]:
-    """-genv holds for all programs; where the user sets LD_PRELOAD himself, ours goes before it."""
+    """Hydra (MPICH, Intel MPI): -genv holds for all programs. An LD_PRELOAD that the user sets is
+    kept, after lacuna.
+    """
     result: list[str] = []
     for name, value in passed.items():
         result += ["-genv", name, value]
@@ -249,7 +259,9 @@ def _for_hydra(contexts: list[list[str]], library: Path, passed: dict[str, str])
 
 
 def _for_open_mpi(contexts: list[list[str]], library: Path, passed: dict[str, str]) -> list[str]:
-    """-x holds for one program in Open MPI 4; in 5 the first wins. So each program gets its own."""
+    """Open MPI: each program gets its own -x, as -x holds for one program in version 4 and the
+    first one wins in version 5.
+    """
     result: list[str] = []
     for index, words in enumerate(contexts):
         end = launchers.program_at(OPEN_MPI, words)
@@ -277,7 +289,9 @@ def _for_open_mpi(contexts: list[list[str]], library: Path, passed: dict[str, st
 
 
 def _for_srun(contexts: list[list[str]], library: Path, passed: dict[str, str]) -> list[str]:
-    """--export names what the ranks get; the user's own is kept and gets ours in addition."""
+    """srun: --export lists the variables of the ranks. A list of the user's is kept, with ours
+    added.
+    """
     for name, value in passed.items():
         if "," in value:
             raise LacunaError(

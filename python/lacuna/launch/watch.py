@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a benchmark's program under a launcher and reads the lines it writes, as they come."""
+"""Runs a benchmark program under a launcher and reads the lines that it writes, as they come."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ Line = dict[str, Any]
 
 
 def _not_found(words: list[str], environment: dict[str, str]) -> str | None:
-    """What the dynamic linker does not find for our program on a command line, if it is here."""
+    """The libraries that the dynamic linker does not find for our program, if that is on this
+    machine.
+    """
     traced = environment | {"LD_TRACE_LOADED_OBJECTS": "1"}
     for word in words:
         if Path(word).name.startswith("lacuna-") and Path(word).is_file():
@@ -41,11 +43,12 @@ def run(
     progress: Progress,
     seen: Callable[[Line], None] = lambda line: None,
 ) -> list[Line]:
-    """All lines of a run that ended well: the header first, `end` last.
+    """All lines of a run that ended well: the header first, `end` last. Raises LacunaError
+    otherwise.
 
-    `command` makes the command line and the environment for the file that the lines go to.
-    `progress` counts lines of the kind `unit`; the header says how many there will be. `seen` gets
-    each line as it comes, also of a run that does not end well.
+    `command` makes the command line and the environment, given the file for the lines. `progress`
+    counts lines of the kind `unit`; the header says how many there will be. `seen` is called with
+    each line as it comes, also in a run that fails later.
     """
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         out = Path(folder) / "lines"
@@ -91,7 +94,7 @@ def run(
 
 
 def _last_words(said: list[str]) -> list[str]:
-    """What our program said, if it did: launchers say much more of a job that ends badly."""
+    """The last lines on stderr that are our program's; else the launcher's."""
     ours = [line for line in said if line.startswith("lacuna-")]
     return (ours or said)[-_SHOWN_LINES:]
 
@@ -125,7 +128,7 @@ def _follow(
 
 
 def check_loaded(mpi: str, lines: list[Line]) -> None:
-    """Whether the ranks of a run had the preload library, which they must have."""
+    """Raises LacunaError if the ranks of a run did not have the preload library."""
     if not lines[0]["lacuna_loaded"]:
         raise LacunaError(
             Exit.CHECK_FAILED,

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna machine --fit`: finds the habits of this CPU by timing, as a row of cpus.cpp."""
+"""`lacuna machine --fit`: finds the habits of this CPU (docs/internals/machine.md) by timing, as a
+row of cpus.cpp.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _PROFILE_FORMAT = 1
 
 
 def fit(row: str, quick: bool, as_json: bool, output: Path | None) -> None:
-    """Times every habit's values from `row` on; prints what was found, or keeps it as a profile."""
+    """Times the values of each habit, beginning with those of `row`; prints what was found, and
+    with `output` writes it as a profile.
+    """
     command = [str(paths.program(_PROGRAM)), "--from", row, *(_QUICK if quick else ())]
     results.make_folders([output], output and output.absolute().parent)
     found: dict[str, Any] = json.loads(numbers.run(command))
@@ -93,7 +97,7 @@ def _table(found: dict[str, Any]) -> Table:
 
 
 def row_text(habits: dict[str, float]) -> str:
-    """The habits as C++ for cpus.cpp."""
+    """The habits as C++, to be pasted into cpus.cpp."""
     known = engine.machine()["numbers"]
     lines = []
     for name, value in habits.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna machine`: the numbers about this machine, shown and measured."""
+"""`lacuna machine`: shows and measures the numbers about this machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WIDTH = 120  # of tables that go into a pipe
 
 
 def measure(quick: bool, output: Path | None) -> None:
-    """Runs the probe, keeps its profile, and lets this process use it."""
+    """Runs the probe, writes its profile, and lets this process use it."""
     probe = str(paths.program(_PROBE))
     place = output or _default_place(probe)
     results.make_folders([place])
@@ -56,7 +56,7 @@ def _default_place(probe: str) -> Path:
 
 
 def run(command: list[str]) -> str:
-    """What a program of the machine prints; its lines on stderr move the bar."""
+    """The output of a program of `lacuna machine`; its lines on stderr move the progress bar."""
     said: list[str] = []
     with tempfile.TemporaryFile("w+", encoding="utf-8") as out, Progress() as progress:
         progress.begin("measuring")
@@ -107,7 +107,7 @@ def _part(line: str) -> dict[str, Any] | None:
 
 
 def facts() -> dict[str, Any]:
-    """The numbers in force, and what else their profile holds: evidence, provenance, curves."""
+    """The numbers in force, and the evidence, provenance and curves of their profile."""
     found = engine.machine()
     found["curves"] = []
     if found["profile"] is None:
@@ -128,7 +128,7 @@ def facts() -> dict[str, Any]:
 
 
 def show(as_json: bool, plot: Path | None) -> None:
-    """Prints the numbers in force; draws their curves."""
+    """Prints the numbers in force, or writes the figure of their curves."""
     found = facts()
     for complaint in (found["row"]["complaint"], found["complaint"]):
         if complaint:
@@ -151,7 +151,7 @@ def show(as_json: bool, plot: Path | None) -> None:
 
 
 def _value(number: dict[str, Any]) -> tuple[str, str]:
-    """(value, unit) as people read them."""
+    """(value, unit) as text for people."""
     if number["unit"] == "bytes":
         value, unit = size(number["value"]).split(" ")
         return value, unit
@@ -182,7 +182,9 @@ def _print_tables(found: dict[str, Any]) -> None:
 
 
 def _by_level(numbers: Iterable[str]) -> dict[str, list[str]]:
-    """The names of numbers that every level has, by what they have in common."""
+    """The names of numbers that exist for every cache level, by the part of the name that is
+    common.
+    """
     rows: dict[str, list[str]] = {}
     for name in numbers:
         level, _, rest = name.partition("_")

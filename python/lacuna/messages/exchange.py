@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages between ranks, timed on each MPI library: rows for `lacuna-bench-apps`, and its results.
-
-A row is a message; its lanes are ways to send it, which take turns in one job.
+"""Exchanges between ranks, timed on each MPI library: starts `lacuna-bench-apps` with rows, and
+collects its samples. A row is an exchange; its lanes are ways to send it, interleaved in one job.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ TIMES = ("create", "first", "transfer", "pack", "communicate", "unpack", "destro
 
 @dataclass
 class Options:
-    """What the command line asked for, and how long to measure."""
+    """The options of the command line, and how long to measure."""
 
     mpis: list[str] = field(default_factory=list)  # none: those that are there
     ranks: int = 2
@@ -49,7 +48,7 @@ class Options:
 
 @dataclass
 class Measured:
-    """What came out: `lanes` has one Row for each MPI library, row and lane."""
+    """The header, a Row for each MPI library, row and lane, and the journal of the run."""
 
     header: dict[str, Any]
     lanes: list[Row]
@@ -57,10 +56,10 @@ class Measured:
 
 
 def measure(kind: str, rows: list[Row], options: Options) -> Measured:
-    """Runs the rows on each MPI library; a run that was interrupted goes on where it was.
+    """Runs the rows on each MPI library; an interrupted run continues from its journal.
 
-    Each row: id, bytes (0: unknown), lanes of name, way and whether under lacuna, and what else
-    bench/apps/rows.hpp reads; its ranks, where not those of the options.
+    A row has: id, bytes (0: unknown), lanes (name, way, whether under lacuna), ranks if not those
+    of the options, and what else bench/apps/rows.hpp reads.
     """
     if options.ranks < 2 or options.ranks % 2:
         raise LacunaError(
@@ -107,7 +106,9 @@ def _programs(options: Options) -> tuple[list[mpis.Installed], list[Path]]:
 
 
 def _settings(kind: str, rows: list[Row], options: Options) -> dict[str, Any]:
-    """What lines of one result file must share. The MPI libraries may differ: more can be added."""
+    """The settings that all lines of one result file must share. The MPI libraries may differ: a
+    later run can add one.
+    """
     text = json.dumps(rows, sort_keys=True)
     return {
         "kind": kind,
@@ -212,7 +213,7 @@ COLUMNS = [
 
 
 def write(measured: Measured, options: Options, **more: Any) -> None:
-    """The files that were asked for; then the journal is no longer needed."""
+    """Writes the files that were asked for; the journal is then deleted."""
     if options.json:
         results.write_json(options.json, measured.header, measured.lanes, **more)
     if options.csv:

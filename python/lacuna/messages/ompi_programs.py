@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiles and runs the programs of `bench/ompi`: generic, with a cache of requests, specialised.
+"""Compiles and runs the programs of `bench/ompi`: generic calls, with a cache of requests, and
+specialised.
 
-Generic and cached calls take turns in one job: the cache (`kept_requests.c`) is preloaded, and has
-a switch. Specialised is another binary: its jobs alternate with the others.
+Generic and cached calls are interleaved in one job: the cache (`kept_requests.c`) is preloaded and
+has a switch. Specialised is another binary, whose jobs alternate with the others.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class Plan:
 
 
 def specializer(mpi: str) -> list[str] | str:
-    """The command that compiles and specialises for that MPI library, or why there is none."""
+    """The command that compiles and specialises for an MPI library, or a sentence why there is
+    none.
+    """
     if shutil.which("clang-19") is None:
         return "no clang-19"
     beside = Path(sys.executable).with_name("lacuna-cc")
@@ -55,8 +58,9 @@ def specializer(mpi: str) -> list[str] | str:
 
 
 def measure(rows: list[Row], options: exchange.Options, plan: Plan) -> tuple[list[Row], Row]:
-    """The lanes of all programs that the rows name, as exchange.measure() makes them, and what
-    belongs into the header."""
+    """The lanes of all programs that the rows name, as in exchange.measure(), and members for the
+    header.
+    """
     programs = list(dict.fromkeys(row["program"] for row in rows))
     prefix = {row["program"]: row["prefix"] for row in rows}
     header: dict[str, Any] = {"mpi": {}}
@@ -105,7 +109,7 @@ def _run(
 
 
 def compile_cache(target: mpis.Installed, folder: Path) -> Path:
-    """The library that keeps requests, for that MPI library."""
+    """Compiles the library that caches requests, for an MPI library; returns its path."""
     source = paths.bench_sources("ompi") / "kept_requests.c"
     cache = folder / "kept_requests.so"
     words = [*plain_compiler(target), "-shared", "-fPIC", str(source), "-o", str(cache)]
@@ -114,7 +118,9 @@ def compile_cache(target: mpis.Installed, folder: Path) -> Path:
 
 
 def plain_compiler(target: mpis.Installed) -> list[str]:
-    """Of the same make as what specialises, where it is there; with the headers of that MPI."""
+    """The C compiler, with that MPI's headers: clang where it is installed, as for the specialised
+    binary.
+    """
     compiler = shutil.which("clang-19") or shutil.which("cc")
     if compiler is None:
         raise LacunaError(Exit.ENVIRONMENT, "no C compiler", "install clang-19 or gcc")
@@ -122,7 +128,7 @@ def plain_compiler(target: mpis.Installed) -> list[str]:
 
 
 def linked_library(target: mpis.Installed) -> list[str]:
-    """What a compiler must be told to link to that MPI library."""
+    """The linker options for an MPI library. Raises LacunaError if it is of another ABI."""
     folder = target.prefix / "lib"
     family = paths.family_of(target.name)
     if family not in _LIBRARY:
@@ -136,7 +142,9 @@ def linked_library(target: mpis.Installed) -> list[str]:
 
 
 def compile_program(words: list[str], environment: Mapping[str, str] | None = None) -> None:
-    """Runs a compiler on a program of the bench; one that says it cannot specialise has failed."""
+    """Runs a compiler on a program of the benchmark. Raises LacunaError if it fails, or specialises
+    nothing.
+    """
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     said = done.stderr or done.stdout
     if done.returncode != 0 or "nothing is specialized" in said:

@@ -19,22 +19,23 @@ from lacuna.messages.shapes import Message
 
 @dataclass(frozen=True)
 class Target:
-    """An MPI library and how to start two ranks on it."""
+    """An MPI library and the words that start two ranks on it."""
 
     name: str  # as in --mpi
     launcher: list[str]  # words before the program
     environment: dict[str, str]
 
     def program(self, what: str) -> Path:
-        """A benchmark for this library's family."""
+        """The path of a benchmark program for this library's ABI."""
         return paths.program(f"lacuna-bench-{what}-{paths.family_of(self.name)}")
 
 
 def bundled(
     names: list[str], root: Path, hosts: tuple[str, ...] = (), agent: str | None = None
 ) -> list[Target]:
-    """Libraries that `make` fetched: those named, or all that are there. One rank on each of two
-    hosts, which `agent` reaches in place of ssh; none: both here."""
+    """The named MPI libraries that `make` fetched; without names, all of them. One rank on each of
+    two hosts (`agent` replaces ssh); without hosts, both ranks here.
+    """
     chosen = mpis.chosen(names, root, hosts, agent)
     return [Target(mpi.name, mpi.command(2, []), mpi.environment()) for mpi in chosen]
 
@@ -50,8 +51,8 @@ def measure(
 ) -> tuple[Line, list[Times]]:
     """The program's header, and the times of all messages.
 
-    `seconds` is for each message; `options` are LACUNA_* of the ranks; `link` is a network
-    interface, of which the times say what they have sent by it.
+    `seconds` is for each message; `options` are LACUNA_* variables of the ranks; `link` is a
+    network interface whose sent bytes are counted.
     """
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         file = Path(folder) / "rows"
@@ -64,10 +65,10 @@ def measure(
 
 
 def _own_library(target: Target, folder: Path) -> dict[str, str]:
-    """Where our ranks are to look for the MPI library: beside the launcher, if it is there.
+    """The LD_LIBRARY_PATH with which our ranks find the MPI library: that of the launcher.
 
-    Debian calls MPICH's library libmpich.so.12; our programs ask for it as everybody else calls it.
-    Where there is only Debian's, they find a link in `folder`.
+    Debian names MPICH's library libmpich.so.12 and our programs need libmpi.so.12: then a link in
+    `folder` is made.
     """
     if target.environment:  # it knows where its library is
         return {}
@@ -98,7 +99,7 @@ def beside(launcher: str, library: str) -> Path | None:
 def measure_collectives(
     target: Target, seconds: float, most: int | None, only: list[str], progress: Progress
 ) -> tuple[Line, list[Times]]:
-    """The same of collectives: those named, or all, up to so many bytes between two ranks."""
+    """The same for collectives: those in `only`, or all, up to `most` bytes between two ranks."""
     words = ["--seconds", str(seconds)]
     words += ["--most", str(most)] if most else []
     words += ["--only", ",".join(only)] if only else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the samples of a message say: ratios of ways that took turns, and how sure they are."""
+"""Ratios of times from interleaved samples, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Ratio:
 
 
 def ratio(slow: list[float], fast: list[float]) -> Ratio:
-    """`slow` over `fast`, round by round: what disturbs a round disturbs both.
+    """`slow` over `fast`, round by round, since a disturbance of a round affects both.
 
-    The interval holds the median with 95 %, by order statistics (no distribution is assumed). Of
-    five samples it is all of them, and then 94 %.
+    The interval holds the median with a probability of 95 %, by order statistics (no distribution
+    is assumed). With five samples it is their whole range, and the probability 94 %.
     """
     quotients = sorted(one / other for one, other in zip(slow, fast, strict=True))
     below = _below(len(quotients))
@@ -34,7 +34,7 @@ def ratio(slow: list[float], fast: list[float]) -> Ratio:
 
 
 def _below(samples: int) -> int:
-    """How many samples may be left out on either side."""
+    """The number of samples that the interval leaves out on either side."""
     left_out = -1
     tail = 0.5**samples
     while 2 * tail <= 1 - _SURE:
@@ -45,31 +45,31 @@ def _below(samples: int) -> int:
 
 @dataclass
 class Times:
-    """A message with all of its ways."""
+    """A message with the times of all of its ways."""
 
     about: Line  # the program's line: id, bytes, pattern, mean_run_bytes, ...
     ways: dict[str, Line]
 
     @property
     def id(self) -> str:
-        """shape/size."""
+        """The message's name: shape/size."""
         return self.about["id"]
 
     def seconds(self, way: str) -> list[float]:
-        """One for each round."""
+        """The samples of a way in seconds, one for each round."""
         return self.ways[way]["seconds"]
 
     def median(self, way: str) -> float:
-        """In seconds."""
+        """The median time of a way, in seconds."""
         return statistics.median(self.seconds(way))
 
     def speedup(self, way: str, over: str = "nn") -> Ratio:
-        """How much faster than `over`."""
+        """How many times as fast a way is as `over` (default: the library alone)."""
         return ratio(self.seconds(over), self.seconds(way))
 
 
 def collect(lines: list[Line]) -> list[Times]:
-    """The messages of one run of the program, in its order."""
+    """The messages of one run of the program, in the order in which it wrote them."""
     found: dict[str, Times] = {}
     for line in lines:
         if line["kind"] == "row":

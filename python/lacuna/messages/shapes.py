@@ -21,16 +21,16 @@ _MOST_ENTRIES = 2 * MIB  # of an index list
 
 @dataclass(frozen=True)
 class Message:
-    """A row: so many elements of a type, about `bytes` of data."""
+    """A message: `count` elements of a type, with about `bytes` bytes of data."""
 
     shape: str
-    bytes: int  # what was aimed at: the size in the row's name
+    bytes: int  # nominal: the size in the row's name
     text: str
     count: int = 1
 
     @property
     def id(self) -> str:
-        """As in: face-k/64KiB."""
+        """The name, such as face-k/64KiB."""
         return f"{self.shape}/{size_name(self.bytes)}"
 
     def line(self) -> str:
@@ -39,7 +39,7 @@ class Message:
 
 
 def size_of(row_id: str) -> int:
-    """The size in a row's name."""
+    """The nominal size in bytes in a row's name."""
     name = row_id.partition("/")[2]
     for unit, factor in (("MiB", MIB), ("KiB", KIB), ("B", 1)):
         if name.endswith(unit):
@@ -48,7 +48,7 @@ def size_of(row_id: str) -> int:
 
 
 def _vector(shape: str, block: int, size: int, fill: int = 2) -> Message | None:
-    """Blocks of doubles at `fill` times their length."""
+    """Blocks of doubles at a stride of `fill` times their length."""
     blocks = round(size / (_DOUBLE * block))
     if blocks < 2:
         return None
@@ -56,7 +56,9 @@ def _vector(shape: str, block: int, size: int, fill: int = 2) -> Message | None:
 
 
 def _face(shape: str, axis: int, size: int) -> Message | None:
-    """One side of a cube of doubles in C order, as halos send it; thicker where needed."""
+    """A face of a cube of doubles in C order, as halo exchanges send it; several layers for large
+    sizes.
+    """
     doubles = size // _DOUBLE
     edge = min(math.isqrt(doubles), _MOST_CUBE)
     thick = max(1, doubles // edge**2)
@@ -75,7 +77,7 @@ def _structs(shape: str, size: int) -> Message | None:
 
 
 def _list(shape: str, kind: str, size: int) -> Message | None:
-    """Every fourth double on average, at places of a list."""
+    """Single doubles, every fourth on average, at listed places."""
     n = size // _DOUBLE
     if n > _MOST_ENTRIES:
         return None
@@ -105,7 +107,7 @@ SHAPES: dict[str, Callable[[str, int], Message | None]] = {
 
 
 def messages(sizes: list[int], shapes: list[str] | None = None) -> list[Message]:
-    """The shapes (none named: all) in those of the sizes that they can have."""
+    """The messages of these shapes (None: all) at these sizes; a shape may lack some sizes."""
     for shape in shapes or []:
         if shape not in SHAPES:
             raise LacunaError(
@@ -123,7 +125,7 @@ TUNE_QUICK_SIZES = [KIB, 16 * KIB]
 
 
 def _blocks(shape: str, block: int, size: int) -> Message | None:
-    """Blocks of doubles, every fourth on average, at places of a list."""
+    """Blocks of doubles, every fourth on average, at listed places."""
     n = size // (_DOUBLE * block)
     if not 4 <= n <= _MOST_ENTRIES // 4:
         return None
@@ -133,7 +135,7 @@ def _blocks(shape: str, block: int, size: int) -> Message | None:
 
 
 def _fields(shape: str, doubles: int, size: int) -> Message | None:
-    """struct { int id; double x[]; char tag[4]; }, one after the other, with padding."""
+    """struct { int id; double x[]; char tag[4]; }, with padding, one after the other."""
     extent, data = 8 * doubles + 16, 8 * doubles + 8
     # A little less than the size: MPICH 5.0.2 cannot receive 8168 to 8191 contiguous bytes into a
     # struct (docs/internals/defects.md), which the contiguous ways would meet.
@@ -161,7 +163,7 @@ def _column(shape: str, block: int, size: int) -> Message | None:
 
 
 def _pieces(shape: str, doubles: int, size: int) -> Message | None:
-    """Long blocks, as far as the size allows it, of a derived type that is contiguous."""
+    """Blocks of a derived type that is contiguous, of up to 4 KiB each."""
     pieces = max(2, min(4096, size // 2) // (_DOUBLE * doubles))
     blocks = size // (pieces * _DOUBLE * doubles)
     if blocks < 2:

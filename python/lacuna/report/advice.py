@@ -15,9 +15,8 @@ Row = dict[str, Any]
 
 
 def on_threshold(report: dict[str, Any], row: Row) -> list[str]:
-    """A line where the row's messages are just above a threshold.
-
-    Of those that `lacuna costs machine` has found (`findings`), else of the library's settings.
+    """A sentence if the row's messages are just above a threshold of the library, else none.
+    Thresholds are `findings` of `lacuna costs machine`; without them, the library's settings.
     """
     if "end" not in row["function"] and "ecv" not in row["function"]:
         return []  # a collective's own messages are not known

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna report`: result files for people, each by what wrote it (`provenance.kind`)."""
+"""`lacuna report`: result files as tables or a page; the kind of a file is `provenance.kind`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WRITERS = {
 
 
 def report(files: list[Path], output: Path | None) -> None:
-    """Jobs as tables on stdout; everything else, and with `output` all of it, as a page."""
+    """Prints jobs as tables on stdout. Other files, and with `output` all files, become a page."""
     found = [_read(path) for path in files]
     are_jobs = {result["provenance"]["kind"] == job_report.KIND for result in found}
     if output is None and len(are_jobs) > 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of `lacuna report` for a job: of what `lacuna run --report FILE.json` has written."""
+"""The tables of `lacuna report` for a job, from a file of `lacuna run --report FILE.json`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Cells = tuple[list[str], list[list[str]]]
 
 
 def check_version(file: Path, report: dict[str, Any]) -> None:
-    """Whether the document in `file`, if it is of a job, is one that this version reads."""
+    """Raises LacunaError if the document is a job's of a version that cannot be read."""
     header = report["provenance"]
     if header["kind"] == KIND and header.get("format") != _FORMAT:
         raise LacunaError(
@@ -45,7 +45,7 @@ def check_version(file: Path, report: dict[str, Any]) -> None:
 
 
 def rename_old_keys(report: dict[str, Any]) -> None:
-    """Gives the rows of an older file the names of today."""
+    """Renames the keys of a file of an earlier version."""
     for row in report["rows"]:
         for old in _OLD_KEYS.keys() & row.keys():
             row[_OLD_KEYS[old]] = row.pop(old)
@@ -54,7 +54,7 @@ def rename_old_keys(report: dict[str, Any]) -> None:
 
 
 def show(report: dict[str, Any]) -> None:
-    """Prints the table (docs/user/report.md says what is in the document)."""
+    """Prints the tables (docs/user/report.md explains the document)."""
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, _WIDTH)
@@ -82,17 +82,17 @@ def show(report: dict[str, Any]) -> None:
 
 
 def has_costs(report: dict[str, Any]) -> bool:
-    """Whether its calls were timed."""
+    """Whether the job's calls were timed."""
     return any("costs" in row for row in report["rows"])
 
 
 def place_names(report: dict[str, Any]) -> dict[str, str]:
-    """Of the places of its calls; none, where they were not timed. Asks a tool for each file."""
+    """The names of the places of calls, if these were timed. Starts a tool for each file."""
     return costs_sites.names([row["costs"]["site"] for row in report["rows"] if "costs" in row])
 
 
 def cells(report: dict[str, Any], places: dict[str, str]) -> Cells:
-    """The names of the columns, and a row for each function, type and place."""
+    """The headings, and the cells for each function, type and place."""
     return _cost_cells(report, places) if has_costs(report) else _cells(report)
 
 
@@ -106,7 +106,7 @@ def _size(number: float) -> str:
 
 
 def headline(report: dict[str, Any]) -> str:
-    """Which job this was, in a line."""
+    """A line that names the job."""
     header = report["provenance"]
     words = (
         f"{header['program']} on {header['library']}: {report['ranks']} ranks, "
@@ -118,7 +118,7 @@ def headline(report: dict[str, Any]) -> str:
 
 
 def _on_device(row: dict[str, Any]) -> list[str]:
-    """What a device has packed and unpacked; older files do not say."""
+    """Sentences about what was packed and unpacked on a device; none in older files."""
     there = row.get("bytes_on_device", 0)
     return [f"{_size(there)} packed and unpacked on a device"] if there else []
 
@@ -148,7 +148,7 @@ def _cells(report: dict[str, Any]) -> Cells:
 
 
 def _cost_cells(report: dict[str, Any], places: dict[str, str]) -> Cells:
-    """Seconds by call and piece (docs/internals/costs.md), those with the most first."""
+    """Seconds by call and part of the time (docs/internals/costs.md), the largest first."""
     columns = ["function", "type", "called in", "calls", "data"]
     columns += ["all", "o", "l_p", "l_m", "L", "waiting", "saved", "might", "advice"]
     rows = []
@@ -171,7 +171,7 @@ def _cost_cells(report: dict[str, Any], places: dict[str, str]) -> Cells:
 
 
 def type_text(report: dict[str, Any], row: dict[str, Any]) -> str:
-    """Of a row's type, not too long."""
+    """The text of a row's type, shortened."""
     text = report["types"][row["type"]]["text"]
     if text is None:
         return "(other types, or none)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a job did, as a part of the page: its table, and where its calls' time went as a figure."""
+"""A job in the page of `lacuna report`: its table, and a figure of the time of its calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ _KEYS = {"waiting": "wait_seconds", "o": "o_seconds", "L": "L_seconds"} | {
 
 
 def draw(folder: Path, report: Report, names: dict[str, str]) -> list[tuple[Path, str]]:
-    """Writes the PNG file, with what it shows; none, where nothing was timed. `names`: by place."""
+    """Writes the PNG file; returns it with its description, or nothing if no call was timed.
+    `names`: of place_names().
+    """
     if not job_report.has_costs(report):
         return []
     rows = sorted(report["rows"], key=lambda row: -row["costs"]["seconds"])[:_BARS][::-1]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of `lacuna report`: results of measurements and jobs, without any network, and PNGs."""
+"""The page of `lacuna report`: results of benchmarks and jobs as HTML that needs no network, with
+PNG files.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ figcaption, .note { color: #555; font-size: 13px; }
 
 
 def write(files: list[Path], found: list[Result], output: Path) -> None:
-    """Writes report.html and the figures into the folder `output`; two files are also compared."""
+    """Writes report.html and the figures into the folder `output`. Two files are compared, too."""
     results.make_folder(output)
     sections: list[str] = []
     written: list[Path] = []
@@ -70,7 +72,7 @@ def _kinds(found: list[Result]) -> set[str]:
 
 
 def table(names: list[str], rows: list[list[str]]) -> str:
-    """An HTML table; cells are text. On a narrow screen it scrolls by itself, not the page."""
+    """An HTML table of text cells. On a narrow screen the table scrolls, not the page."""
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     lines = ["".join(f"<td>{_lines(cell)}</td>" for cell in row) for row in rows]
     body = "".join(f"<tr>{line}</tr>" for line in lines)
@@ -152,7 +154,7 @@ def _classes(found: Apps) -> str:
 
 
 def _worst(found: Apps) -> str:
-    """Where lacuna helps least, or costs."""
+    """The rows with the least speedup by lacuna."""
     ratios = [
         (value, mpis.TITLE[mpi], name)
         for mpi in found.mpis
@@ -176,7 +178,9 @@ def _all_tests(found: Apps, mpi: str) -> str:
 
 
 def _compared(files: list[Path], found: list[Result]) -> str:
-    """Times of the second file over those of the first, where they are more apart than noise."""
+    """Times of the second file over those of the first, where they differ by more than the
+    noise.
+    """
     before, after = ({_key(row): row for row in one["rows"]} for one in found)
     rows, quiet, counts = [], 0, 0
     for key in before.keys() & after.keys():

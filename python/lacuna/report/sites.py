@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where calls come from: "FILE+0xOFFSET NAME" of a report as function and line, by addr2line."""
+"""Places of calls: from "FILE+0xOFFSET NAME" in a report to function and line, by addr2line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOOL = "addr2line"
 
 
 def names(sites: list[str]) -> dict[str, str]:
-    """Each site's name: as good as the tool, the file and its debug information allow."""
+    """A name for each place, as precise as the tool, the file and its debug information allow."""
     found = {site: _plain(site) for site in sites}
     tool = shutil.which(_TOOL)
     if tool is None:
@@ -47,8 +47,9 @@ def names(sites: list[str]) -> dict[str, str]:
 
 
 def _functions(path: Path) -> list[tuple[int, int]]:
-    """Where the functions are that the file names. Where it names few (the bindings of Fortran in
-    distributions), the tool says the one that comes before."""
+    """(begin, end) of the functions in the symbol tables of a file. Where a file has few symbols
+    (Fortran bindings of distributions), addr2line names the function before instead.
+    """
     spans = []
     with path.open("rb") as file:
         for section in ELFFile(file).iter_sections():
@@ -60,7 +61,7 @@ def _functions(path: Path) -> list[tuple[int, int]]:
 
 
 def _parts(site: str) -> tuple[str, int | None]:
-    """The file and the offset in it."""
+    """The file, and the offset in it."""
     file, plus, offset = site.split(" ")[0].rpartition("+0x")
     try:
         return file, int(offset, 16) if plus else None
@@ -69,13 +70,15 @@ def _parts(site: str) -> tuple[str, int | None]:
 
 
 def _plain(site: str) -> str:
-    """Without the tool: the function that the loader knew, or the place in the file."""
+    """The name without addr2line: the function that the dynamic linker knew, or file and offset."""
     place, _, name = site.partition(" ")
     return name or place.rpartition("/")[2]
 
 
 def _base(path: Path) -> int | None:
-    """Where the file's first byte is meant to be; None: it cannot be read here."""
+    """The address for which the file's first byte was linked; None: the file cannot be read
+    here.
+    """
     try:
         with path.open("rb") as file:
             loaded = [s["p_vaddr"] - s["p_offset"] for s in ELFFile(file).iter_segments("PT_LOAD")]
@@ -85,7 +88,7 @@ def _base(path: Path) -> int | None:
 
 
 def _ask(tool: str, file: str, addresses: list[int]) -> list[tuple[str, str]]:
-    """Function and "file:line" of each; empty where the tool does not know."""
+    """Function and "file:line" of each address; empty where addr2line does not know."""
     words = [tool, "-f", "-C", "-s", "-e", file, *(hex(address) for address in addresses)]
     try:
         done = subprocess.run(

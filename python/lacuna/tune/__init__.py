@@ -1,2 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna tune`: measures what pays on this machine, and keeps it as a table."""
+"""`lacuna tune`: measures for which messages packing first is faster on this machine, and writes a
+table of rules.
+"""

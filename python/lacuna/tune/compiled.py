@@ -24,7 +24,7 @@ from lacuna.compiler.table import Cell
 from lacuna.launch import mpis
 from lacuna.tune import messages as tune
 
-# Of bench/compiled/sites.c: pattern, bytes of a run, bytes of one of the `n`.
+# The shapes of bench/compiled/sites.c: pattern, bytes of a run, bytes of one of its `n` elements.
 _SHAPES = {
     "column": ("strided", 8, 8),
     "blocks12": ("strided", 12, 12),
@@ -42,21 +42,17 @@ _SHAPES = {
     "list24": ("listed", 24, 24),
     "structs": ("fields", 10, 32),
 }
-# Two more beside 4 KiB, up to about where libraries send eagerly (Open MPI, blocks of 40 bytes, all
-# packed: 0.8 us a round trip for 4000 bytes, 4.4 us for 4080).
+# Two more beside 4 KiB, Open MPI's eager limit: a round trip takes 0.8 us for 4000 bytes and 4.4 us
+# for 4080 (blocks of 40 bytes, packed on both sides).
 _SIZES = sorted([1 << power for power in range(9, 23)] + [3968, 4224, 48 << 10, 96 << 10])
-# Blocks of a plane: the cube of 2^15 of them has 96 MB, and each rank two.
+# Blocks of a plane. With 2^15 blocks the cube around it has 96 MB, and each rank has two cubes.
 _MOST_IN_PLANE = 1 << 15
 _QUICK_SIZES = [1 << power for power in range(9, 23, 3)]
 _HOW = How(samples=5, seconds=0.04, packs_all=True)
 _QUICK_SAMPLES = 3
-# Two starts of one program differ by more than the ways do: on a virtual machine a copy between the
-# processes took 2 us in one and 9 us in the next (8 KiB in blocks of 40 bytes, Open MPI's own way;
-# packed on both sides 5.6 and 7.3 us). What is chosen loses least against the best way of each
-# start, where it loses most. What had to win in each start left too little to the library: between
-# close cores 7 to 14 of 64 applications took 1.1 to 2.4 times Open MPI's own time. What had to win
-# in the mean left too much: lists on Open MPI (11 to 106 KiB) took 2.5 times what they do packed,
-# in two jobs of three.
+# Two starts of one program differ by more than the ways do. So the way is chosen whose largest loss
+# against the best way, over all starts, is least. Other criteria were tried:
+# docs/experiments/2026-11-26-compiled-code.md, "What the tables of `lacuna tune --compiled` say".
 _STARTS = 5
 _QUICK_STARTS = 2
 
@@ -69,9 +65,11 @@ def tune_compiled(
     adds: bool,
     seconds: float | None = None,
 ) -> None:
-    """Measures each library, writes its table, prints what it says. `adds`: to the starts that the
-    table has: other hours have other cores. `seconds`: of a sample, instead of what we found is
-    enough."""
+    """Measures each library, writes its table, prints its decisions.
+
+    `adds`: keeps the starts that the table has, since another job may get other cores. `seconds`:
+    the length of a sample, if not the default.
+    """
     how = _HOW if seconds is None else replace(_HOW, seconds=seconds)
     if quick:
         how = replace(how, samples=_QUICK_SAMPLES)
@@ -102,13 +100,13 @@ def tune_compiled(
 
 
 def messages(quick: bool) -> list[Message]:
-    """What is measured: each shape at each size that holds eight runs or more."""
+    """The messages to measure: each shape at each size that holds eight runs or more."""
     found = []
     for shape, (pattern, _, one) in _SHAPES.items():
         for size in _QUICK_SIZES if quick else _SIZES:
             n = size // one
             if pattern == "faces":
-                n = n // 4 * 4  # they come in fours
+                n = n // 4 * 4  # four faces of the same length
             if pattern == "nested":
                 n = math.isqrt(n) ** 2
             if n >= 8 and not (pattern == "nested" and n > _MOST_IN_PLANE):
@@ -117,7 +115,9 @@ def messages(quick: bool) -> list[Message]:
 
 
 def cell(message: Message, starts: list[Samples], earlier: compiled_table.Starts) -> Cell:
-    """What the samples of a message say, of each start; after those of earlier jobs."""
+    """The speeds of all ways for a message, for each start of the program, after those of earlier
+    jobs.
+    """
     pattern, run, _ = _SHAPES[message.kind]
     speeds = list(earlier.get((message.kind, message.bytes), []))
     for samples in starts:
@@ -128,7 +128,7 @@ def cell(message: Message, starts: list[Samples], earlier: compiled_table.Starts
 
 
 def _size(one: Cell) -> int:
-    """The size that was asked for: not all are whole runs."""
+    """The nominal size of a cell: its bytes are whole runs, so they may be fewer."""
     return min(size for size in _SIZES if size >= one.bytes)
 
 
@@ -162,12 +162,12 @@ def _way(one: Cell, apart: list[compiled_table.Rule]) -> str:
 
 
 def _worst(one: Cell) -> float:
-    """What is sure: the least of what the ways that are taken do over packing on both sides."""
+    """The speed of the chosen way relative to packing on both sides, in the worst start."""
     return min(start[one.best] for start in one.starts)
 
 
 def _show(title: str, cells: list[Cell], apart: list[compiled_table.Rule]) -> None:
-    """For each shape and size who packs, and what that wins over packing on both sides."""
+    """Prints for each shape and size who packs, and its speed relative to packing on both sides."""
     console = Console(highlight=False, width=None if Console().is_terminal else 200)
     table = Table(
         title=f"{title}: which code packs (s: the sender's or the receiver's compiled code, g: the "

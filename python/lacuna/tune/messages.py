@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna tune`: measures where packing first wins on an MPI library, and keeps the table."""
+"""`lacuna tune`: measures for which messages packing first is faster than the MPI library, and
+writes the table.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ _WIDTH = 140
 class Options:
     """What the command line asked for."""
 
-    launcher: list[str]  # none: the MPI libraries that `make` fetched
+    launcher: list[str]  # its words; empty: the MPI libraries that `make` fetched
     mpis: list[str]
     network: bool
     quick: bool
@@ -46,7 +48,7 @@ class Options:
 
 
 def tune(options: Options) -> None:
-    """Measures each library, writes its table, prints what it says."""
+    """Measures each library, writes its table, prints its rules."""
     targets = _targets(options)
     wanted = options.output or _named()
     if wanted and len(targets) > 1:
@@ -54,7 +56,7 @@ def tune(options: Options) -> None:
         raise LacunaError(Exit.USAGE, f"one {source} for several libraries", "name one with --mpi")
     if options.plot and len(targets) > 1:
         raise LacunaError(Exit.USAGE, "one --plot for several libraries", "name one with --mpi")
-    # Before a minute of measuring for each.
+    # First, since measuring takes a minute for each library.
     results.make_folders([options.plot], options.plot and options.plot.absolute().parent)
     if wanted:
         results.make_folders([wanted])
@@ -110,7 +112,7 @@ def _targets(options: Options) -> list[Target]:
 def measure(
     target: Target, quick: bool, direct: bool, progress: Progress
 ) -> tuple[dict[str, Any], list[Cell]]:
-    """The program's header, and what was found for each pattern, run and size."""
+    """The program's header line, and a cell for each pattern, run length and size."""
     rows = tune_table.messages(preload_rows.TUNE_QUICK_SIZES if quick else preload_rows.TUNE_SIZES)
     seconds = _QUICK_SECONDS if quick else _SECONDS
     options = {"LACUNA_ALWAYS": "1", "LACUNA_DIRECT": "0", TABLE: "none"}
@@ -126,7 +128,7 @@ def measure(
 
 
 def _named() -> Path | None:
-    """The file that the environment names."""
+    """The file that LACUNA_TABLE names; None: it names none."""
     name = os.environ.get(TABLE, "")
     return None if name in ("", "none") else Path(name)
 
@@ -142,7 +144,7 @@ def _known(place: Path | str | None) -> Path:
 
 
 def _table(place: Path, told: dict[str, Any], cells: list[Cell], transport: str) -> dict[str, Any]:
-    """The new table; what an old one in that place says about the other transport is kept."""
+    """The new table. Rules of the old file for the other transport are kept."""
     table = {
         "lacuna_table": FORMAT,
         "mpi": told["mpi_name"],
@@ -196,7 +198,9 @@ def dump(table: dict[str, Any]) -> str:
 
 
 def show(title: str, book: dict[str, dict[str, list[list[float | None]]]]) -> None:
-    """One line for each side and pattern: up to which size which runs are packed first."""
+    """Prints a line for each side and pattern: for each range of sizes, the runs that are packed
+    first.
+    """
     console = terminal.console(_WIDTH)
     table = Table(
         title=f"{title}: packed first, or sent through shared memory, if runs have up to ... bytes",

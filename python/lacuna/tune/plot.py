@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a table of `lacuna tune` decides, drawn: who moves the data of which messages."""
+"""The figure of `lacuna tune`: which of lacuna's ways, or the library, moves which messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Cell = dict[str, Any]
 
 
 def _holds(rules: list[list[float | None]], size: int, run: float) -> bool:
-    """Whether rules, as interpose/policy/table.hpp has them, take a message."""
+    """Whether a message is within rules as interpose/policy/table.hpp explains them."""
     for most_bytes, most_run, *least_run in rules:
         if most_bytes is None or size <= most_bytes:
             return run <= (most_run or 0) and all(run >= (least or 0) for least in least_run)
@@ -28,8 +28,9 @@ def _holds(rules: list[list[float | None]], size: int, run: float) -> bool:
 
 
 def decision(book: dict[str, Any], cell: Cell) -> tuple[str, float]:
-    """What the table says of a sender's message that was measured, and how many times as fast as
-    the library that was."""
+    """(way, speed): how the table sends a message that was measured, and how many times as fast as
+    the library alone that was.
+    """
 
     def says(side: str) -> bool:
         rules = book.get(side, {}).get(cell["pattern"], [])
@@ -43,7 +44,7 @@ def decision(book: dict[str, Any], cell: Cell) -> tuple[str, float]:
 
 
 def draw(table: dict[str, Any], transport: str, path: Path) -> Path:
-    """A panel for each pattern, and in it a square for each message by its size and run."""
+    """A panel for each pattern, with a square for each message by size and run length."""
     cells: list[Cell] = table["evidence"][transport]
     patterns = list(dict.fromkeys(cell["pattern"] for cell in cells))
     figure, axes = panels(3, 7.6, rows=(len(patterns) + 2) // 3, width=4.4, sharex=True)
@@ -53,7 +54,7 @@ def draw(table: dict[str, Any], transport: str, path: Path) -> Path:
         over_bytes(panel)
         panel.set_title(pattern)
         panel.set_ylabel("mean bytes of a run")
-        # Of shapes with the same run, the one that gains least.
+        # Several shapes may have the same run length: the one that gains least is drawn.
         found: dict[tuple[int, float], tuple[float, str]] = {}
         for cell in cells:
             if cell["pattern"] == pattern:

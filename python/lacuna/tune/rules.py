@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From measured ways to rules: for which messages does packing first win, beyond doubt?"""
+"""From times to rules: the messages for which packing first is certainly faster."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from lacuna.messages import shapes as preload_rows
 from lacuna.messages.ratios import Times
 from lacuna.messages.shapes import TUNE_SHAPES, Message
 
-# n: derived, by the library alone; l: packed first (or received and then unpacked); c: contiguous.
+# A letter for the sender, one for the receiver. n: the library handles the derived type; l: lacuna
+# packs before sending (or unpacks after receiving); c: the data is contiguous.
 WAYS = ["nn", "ll", "ln", "nl", "nc", "lc", "cn", "cl"]
-# l: by the direct path. The receiver takes whatever comes.
+# The same with the direct path switched on: l sends through it; the receiver accepts both.
 DIRECT_WAYS = ["nn", "ll", "nc", "lc"]
 
-# A side cannot know what the other has. So packing first must win by this, surely, where both have
-# a derived type (or, on one side alone, where the other's data is contiguous)...
+# A side does not know whether the other has a derived type or contiguous data. So packing first
+# must be faster by LEAST_GAIN in one case, and in the other no slower than MOST_LOSS (noise).
 LEAST_GAIN = 1.05
-# ... and in the other case lose no more than what cannot be told from nothing.
 MOST_LOSS = 0.97
-# The direct path is taken where it is as good as packing first.
+# The direct path is used where it has at least this part of the speed of packing first.
 _AS_GOOD = 0.95
-# Runs are taken for as long as those that were measured up to so much more.
+# A rule for a measured run length also holds for runs longer by this factor.
 _LONGER = 1.25
 
 Rules = list[list[float | None]]
@@ -34,35 +34,39 @@ Rules = list[list[float | None]]
 
 @dataclass(frozen=True)
 class Cell:
-    """What wins for messages of one pattern, run length and size."""
+    """The measured speeds for messages of one pattern, run length and size, and the choices that
+    they allow.
+    """
 
-    shape: str  # as in preload_rows.TUNE_SHAPES: the same run at all sizes
+    shape: str  # of lacuna.messages.shapes.TUNE_SHAPES: the same run length at all sizes
     pattern: str
-    bytes: int  # what the row aims at
+    bytes: int  # nominal
     run: float
     sure: tuple[str, ...]  # of ll, ln and nl, the best one first
-    # Medians: nn over ll, ln, nl; nc over lc; cn over cl, where the library can do cn.
+    # Medians of nn over ll, ln, nl; of nc over lc; of cn over cl, if the library can receive cn.
     speeds: dict[str, float]
     direct: bool = False  # whether the direct path wins
     direct_speeds: dict[str, float] = field(default_factory=dict)  # nn over ll, nc over lc
 
     def as_json(self) -> dict[str, Any]:
-        """For the file."""
+        """For the table's evidence."""
         speeds = {way: round(speed, 3) for way, speed in self.speeds.items()}
         direct = {way: round(speed, 3) for way, speed in self.direct_speeds.items()}
         return vars(self) | {"sure": list(self.sure), "speeds": speeds, "direct_speeds": direct}
 
 
 def messages(sizes: list[int]) -> list[Message]:
-    """What is measured."""
+    """The messages to measure at these sizes."""
     made = [make(shape, size) for shape, make in TUNE_SHAPES.items() for size in sizes]
     return [message for message in made if message]
 
 
 def judge(times: Times) -> Cell:
-    """The pairs of decisions that are sure to win and nowhere to lose.
+    """The cell of a message: which choices of sender and receiver are certainly faster, and never
+    slower.
 
-    What counts is halfway between the median and the lower end of its interval: in doubt, no.
+    A speedup counts as the geometric mean of its median and the lower end of its confidence
+    interval.
     """
     found = {
         "ll": times.speedup("ll"),
@@ -91,8 +95,8 @@ def impossible(cells: list[Cell]) -> list[str]:
 
 
 def with_direct(cell: Cell, times: Times) -> Cell:
-    """The cell with what a job with the direct path has shown: whether it is sure to beat the
-    library, and what packing first wins, and to lose nothing where the receiver's data has no gaps.
+    """The cell, completed by a job with the direct path: whether that is certainly faster than the
+    library, about as fast as packing first, and not slower where the receiver's data has no gaps.
     """
     speed = times.speedup("ll")
     medians = {"ll": speed.median, "lc": times.speedup("lc", "nc").median}
@@ -102,13 +106,15 @@ def with_direct(cell: Cell, times: Times) -> Cell:
 
 
 def sure(careful: dict[str, float], medians: dict[str, float]) -> tuple[str, ...]:
-    """Of the pairs ll, ln and nl those to choose from, by the speeds that can be counted on."""
+    """The choices of ll, ln and nl that are certainly faster, the best first. `careful`: speedups
+    at the lower end.
+    """
     wins = {way: speed >= LEAST_GAIN for way, speed in careful.items()}
     loses = {way: speed < MOST_LOSS for way, speed in careful.items()}
-    if "cl" not in careful:  # nothing to compare it with: a receiver does not pack
+    if "cl" not in careful:  # nothing to compare with, so a receiver does not unpack itself
         wins["cl"], loses["cl"] = False, True
     chosen = ["ll"] if wins["ll"] and not loses["lc"] and not loses["cl"] else []
-    # One side alone: where the other has gaps, too, and where it has none.
+    # One side alone: the other's data has gaps (first way), or is contiguous (second way).
     for way, beside_contiguous in (("ln", "lc"), ("nl", "cl")):
         ways = (way, beside_contiguous)
         if any(wins[one] for one in ways) and not any(loses[one] for one in ways):
@@ -117,8 +123,9 @@ def sure(careful: dict[str, float], medians: dict[str, float]) -> tuple[str, ...
 
 
 def rules(cells: list[Cell], direct: bool) -> dict[str, dict[str, Rules]]:
-    """For each side and pattern, rules as interpose/policy/table.hpp has them; `direct`: also for
-    messages by the direct path."""
+    """Rules for each side and pattern, as interpose/policy/table.hpp explains them. `direct`: also
+    for messages through the direct path.
+    """
     book: dict[str, dict[str, Rules]] = {"send": {}, "receive": {}}
     if direct:
         book["direct"] = {}
@@ -135,10 +142,11 @@ def _rules(
     runs_of: Callable[[dict[str, Cell], dict[str, Cell]], list[list[float]]],
     lists: int,
 ) -> list[Rules]:
-    """As many lists as `runs_of` gives ends of rules for the cells of two sizes, by shape.
+    """As many lists of rules as `runs_of` returns run limits for two neighbouring sizes.
 
-    Between two measured sizes holds what is sure at both; beyond the last, what is there. At a
-    measured size itself holds what does below it or above it, whichever is more: both are sure.
+    Between two measured sizes a choice must be certain at both; beyond the last size, at the last.
+    At a measured size itself the wider of the two neighbouring rules holds, since both are certain
+    there.
     """
     by_size: dict[int, dict[str, Cell]] = defaultdict(dict)
     for cell in cells:
@@ -159,8 +167,9 @@ def _rules(
 
 
 def _covers(wide: list[list[float]], narrow: list[list[float]]) -> bool:
-    """Whether each list of ends [most, least or nothing] leaves no run to the library that the
-    other takes."""
+    """Whether the run limits `wide` ([most, least or nothing] in each list) include the limits
+    `narrow`.
+    """
     return all(
         most >= other_most and (least or [0])[0] <= (other_least or [0])[0]
         for (most, *least), (other_most, *other_least) in zip(wide, narrow, strict=True)
@@ -168,7 +177,9 @@ def _covers(wide: list[list[float]], narrow: list[list[float]]) -> bool:
 
 
 def _longest_runs(one: dict[str, Cell], other: dict[str, Cell]) -> list[list[float]]:
-    """Up to which run either side packs, from the shortest on; no pair that is not sure."""
+    """For sender and receiver: the longest run that is packed first, going up from the shortest as
+    long as a choice is certain.
+    """
     longest = [0.0, 0.0]
     packs = [True, True]
     for run in sorted({cell.run for cell in other.values()}):
@@ -192,7 +203,9 @@ def _longest_runs(one: dict[str, Cell], other: dict[str, Cell]) -> list[list[flo
 
 
 def _direct_runs(one: dict[str, Cell], other: dict[str, Cell]) -> list[list[float]]:
-    """From which run to which the direct path wins: of several such spans that with most runs."""
+    """The longest and the shortest run for which the direct path is faster; of several such spans
+    the one with most measured runs.
+    """
     best: list[float] = []
     span: list[float] = []
     for run in sorted({cell.run for cell in other.values()}):
@@ -208,7 +221,7 @@ def _direct_runs(one: dict[str, Cell], other: dict[str, Cell]) -> list[list[floa
 
 
 def _joined(found: Rules) -> Rules:
-    """Neighbours that say the same are one rule."""
+    """The rules, with equal neighbours joined."""
     joined: Rules = []
     for most_bytes, *runs in found:
         if joined and joined[-1][1:] == runs:

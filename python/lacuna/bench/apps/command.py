@@ -17,7 +17,7 @@ from lacuna.bench.apps.summary import Apps
 from lacuna.launch import mpis
 from lacuna.messages import exchange
 
-# How each method sends (bench/apps/ways/way.cpp), and whether under lacuna.
+# The methods: the way of sending (bench/apps/ways/way.cpp), and whether under lacuna.
 METHODS = {
     "native": ("derived", False),
     "lacuna": ("derived", True),
@@ -28,22 +28,22 @@ METHODS = {
     "each": ("each", False),
     "specialised": ("specialised", False),
     "specialised_each": ("specialised_each", False),
-    "contiguous": ("contiguous", False),  # the scale: always there
+    "contiguous": ("contiguous", False),  # the scale of the others, always measured
 }
-# Of those, which are under LACUNA_COSTS, too.
+# Methods with LACUNA_COSTS set, too.
 COSTED = ("lacuna_costs",)
-# What lacuna-c++ makes of the applications, and its rival: of calls between partners, which the
-# alltoall has none of.
+# The applications compiled by lacuna-c++, and their rival: one call for each partner. The alltoall
+# has no calls between partners.
 _PAIRS = ("each", "specialised", "specialised_each")
-# Only where they are asked for: those, and what `lacuna run --costs` costs.
+# Measured only if they are named.
 ASKED = (*COSTED, *_PAIRS)
-# The languages that the applications are there in, and which tests those are.
+# The languages, and the beginnings of the names of the tests that exist in each.
 LANGUAGES = {"c++": ("",), "fortran": ("WRF_", "NAS_", "SPECFEM3D_")}
 _QUICK = (5, 0.3)  # samples, and seconds for one row
 
 
 def tests(language: str = "c++") -> list[Row]:
-    """All tests that are there in a language, at all sizes, as rows for the program."""
+    """The exchanges that exist in a language, at all sizes, as rows for the program."""
     if language not in LANGUAGES:
         raise LacunaError(
             Exit.USAGE, f"unknown language: {language}", f"known are {', '.join(LANGUAGES)}"
@@ -72,7 +72,7 @@ def tests(language: str = "c++") -> list[Row]:
 
 
 def choose(found: list[Row], globs: list[str], methods: list[str], quick: bool) -> list[Row]:
-    """The tests and methods that are wanted."""
+    """The rows that fit the patterns, with the methods that are wanted."""
     for method in methods:
         if method not in METHODS:
             raise LacunaError(
@@ -95,7 +95,7 @@ def choose(found: list[Row], globs: list[str], methods: list[str], quick: bool) 
 
 
 def lanes(methods: list[str]) -> list[Row]:
-    """Of an exchange, by these methods."""
+    """The lanes of an exchange: name, way and whether under lacuna, for each method."""
     made: list[Row] = []
     for name in methods:
         made.append({"name": name, "way": METHODS[name][0], "lacuna": METHODS[name][1]})
@@ -105,7 +105,7 @@ def lanes(methods: list[str]) -> list[Row]:
 
 
 def _lanes(row: Row, all_lanes: list[Row]) -> Row:
-    """Those of a test."""
+    """The lanes of a test."""
     is_pair = row["test"] != "FFT"
     return {"lanes": [lane for lane in all_lanes if is_pair or lane["name"] not in _PAIRS]}
 
@@ -115,7 +115,7 @@ def _fits(row: Row, glob: str) -> bool:
 
 
 def _one_size_each(rows: list[Row]) -> list[Row]:
-    """Of each test the size that the corpus calls quick, or its first."""
+    """For each test the size that the corpus marks as quick, else its first."""
     by_test: dict[str, Row] = {}
     for row in rows:
         if row["test"] not in by_test or row["quick"]:
@@ -124,7 +124,7 @@ def _one_size_each(rows: list[Row]) -> list[Row]:
 
 
 def apps(options: exchange.Options, globs: list[str], methods: list[str], quick: bool) -> None:
-    """Runs, writes the files, prints the tables."""
+    """Measures, writes the files, prints the tables."""
     rows = choose(tests(options.language), globs, methods, quick)
     if quick:
         options.samples, options.seconds = _QUICK
@@ -139,7 +139,7 @@ def apps(options: exchange.Options, globs: list[str], methods: list[str], quick:
 
 
 def show(found: Apps) -> None:
-    """One table for each MPI library, and the means."""
+    """Prints a table for each MPI library, and the geometric means."""
     console = terminal.console(140)
     for mpi in found.mpis:
         console.print(_table(found, mpi))

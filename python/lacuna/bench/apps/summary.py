@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the rows of `lacuna bench apps` say: ratios, geometric means, worst cases, classes."""
+"""Summaries of `lacuna bench apps`: ratios, geometric means, worst cases, classes of access
+patterns.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ def access_class(test: str) -> str:
 
 
 class Apps:
-    """The rows of a result, found by MPI library, test and method."""
+    """The rows of a result, looked up by MPI library, test and method."""
 
     def __init__(self, rows: list[Row]) -> None:
         self._rows = {(row["mpi"], row["id"], row["method"]): row for row in rows}
@@ -49,20 +51,20 @@ class Apps:
         return list(dict.fromkeys(name for m, name, _ in self._rows if m == mpi))
 
     def row(self, mpi: str, name: str, method: str) -> Row:
-        """That row, which must be there."""
+        """A row that must exist."""
         return self._rows[mpi, name, method]
 
     def get(self, mpi: str, name: str, method: str) -> Row | None:
-        """That row, if it is there."""
+        """A row, or None."""
         return self._rows.get((mpi, name, method))
 
     def ratio(self, mpi: str, name: str, method: str, over: str) -> float | None:
-        """Time over time of two methods, if both are there."""
+        """The time of one method over that of another; None if one was not measured."""
         one, other = self.get(mpi, name, method), self.get(mpi, name, over)
         return one["median_s"] / other["median_s"] if one and other else None
 
     def ratios(self, mpi: str, method: str, over: str) -> dict[str, float]:
-        """That of all tests that have both."""
+        """The ratios of all tests for which both methods were measured."""
         found = {name: self.ratio(mpi, name, method, over) for name in self.ids(mpi)}
         return {name: value for name, value in found.items() if value is not None}
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna bench engine`: the engine against its rivals."""
+"""`lacuna bench engine`: the engine against other ways to pack."""

@@ -51,7 +51,7 @@ class Options:
 
 
 def engine(options: Options) -> None:
-    """Runs, writes the files, prints the tables."""
+    """Measures, writes the files, prints the tables."""
     if options.given:
         rows = [corpus.given(*options.given)]
     elif options.random:
@@ -110,7 +110,7 @@ def _run_one(
     options: Options,
     progress: Progress,
 ) -> list[dict[str, Any]]:
-    """What the program wrote on one MPI library."""
+    """The rows of one MPI library."""
     seconds, samples = _QUICK if options.quick else _FULL
     words = [
         *("--warm", str(int(options.warm)), "--cold", str(int(options.cold))),

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of `lacuna bench engine` that deserve a look: slow ones, predictions that are far off."""
+"""Rows of `lacuna bench engine` that deserve a look: slow ones, and predictions that are
+far off.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,13 @@ from lacuna.bench.corpus import CorpusRow
 from lacuna.bench.engine.times import CACHES, NOT_IN_MEANS, OPS, OTHER_BUILD, Times
 
 LEAST_OF_BEST = 0.95  # a row is slow below this share of the best rival's speed
-PREDICTED_WITHIN = 2.0  # a prediction is near if it is at most so many times off
+PREDICTED_WITHIN = 2.0  # a prediction within this factor is near
 
 
 def slow_rows(rows: list[CorpusRow], times: Times) -> list[tuple[str, str, str, float, str]]:
-    """(row, op, cache, times faster, than whom), the worst first, below LEAST_OF_BEST."""
+    """(row, op, cache, speed relative to the best rival, that rival) of rows below LEAST_OF_BEST,
+    the worst first.
+    """
     found = []
     for row in rows:
         for cache in CACHES:
@@ -25,8 +29,9 @@ def slow_rows(rows: list[CorpusRow], times: Times) -> list[tuple[str, str, str, 
 
 
 def slower_than_other(rows: list[CorpusRow], times: Times) -> list[tuple[str, str, str, float]]:
-    """(row, op, cache, speed over that of the other build), the worst first: those that are slower
-    by more than lacuna is slower or faster than itself there."""
+    """(row, op, cache, speed relative to another build), the worst first: rows that are slower by
+    more than lacuna differs from itself there.
+    """
     found = []
     for row in rows:
         for cache in CACHES:
@@ -40,8 +45,10 @@ def slower_than_other(rows: list[CorpusRow], times: Times) -> list[tuple[str, st
 
 @dataclass(frozen=True)
 class Bounded:
-    """A strided or indexed row out of the caches, and its shares of two bounds of the lines that it
-    must touch: by the machine's profile, and touched alone in the same job (the rival `lines`)."""
+    """A row whose data exceed the caches, and its share of two bounds for the lines that it must
+    touch: from the machine's profile, and from touching the lines alone in the same job (the rival
+    `lines`).
+    """
 
     row: str
     op: str
@@ -51,7 +58,7 @@ class Bounded:
 
 
 def under_bound(rows: list[CorpusRow], times: Times) -> list[Bounded]:
-    """Those for which there is a bound, the worst first."""
+    """The rows that have a bound, the farthest from it first."""
     found = [
         Bounded(
             row.id,
@@ -74,7 +81,7 @@ def _shares(one: Bounded) -> list[float]:
 
 
 def predictions(rows: list[CorpusRow], times: Times) -> list[tuple[str, str, str, float]]:
-    """(row, op, caches, predicted over measured) of lacuna, the farthest from 1 first."""
+    """(row, op, cache, predicted over measured time) of lacuna, the farthest from 1 first."""
     found = [
         (row.id, op, cache, ratio)
         for row in rows

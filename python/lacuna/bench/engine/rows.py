@@ -40,7 +40,7 @@ _ALWAYS_OF_CORPUS = _ALWAYS | {"by-hand"}
 
 
 def described(rows: list[CorpusRow]) -> dict[str, Any]:
-    """The types behind the names, for the result file."""
+    """The type, count, bytes, source and tags of each row's name, for the result file."""
     return {
         row.id: {
             "type": row.text,
@@ -54,11 +54,11 @@ def described(rows: list[CorpusRow]) -> dict[str, Any]:
 
 
 def rows(mpi: str, start: int, asked: list[CorpusRow], lines: list[dict[str, Any]]) -> list[Row]:
-    """One row for each rival, direction and state of the caches, in the program's order: what the
-    program wrote when it was started on this MPI library for the `start`th time.
+    """One row for each rival, direction and state of the caches, from the lines that the program
+    wrote when it was started on this MPI library for the `start`th time.
 
-    `lines_read` and `lines_written` are the cache lines that hold data, which every way of moving
-    it must touch; they are what a bound from a machine's bandwidths starts from.
+    `lines_read` and `lines_written` are the cache lines that hold data, which every way must touch:
+    with a machine's bandwidths they give a bound.
     """
     declared = {row.id: row for row in asked}
     found: list[Row] = []
@@ -123,8 +123,9 @@ def _row(row: CorpusRow, about: dict[str, Any], line: dict[str, Any]) -> Row:
 
 
 def _predicted(cost: dict[str, Any] | None, line: dict[str, Any]) -> Row:
-    """What the engine expected of lacuna (and memcpy) in this direction and state of the caches;
-    `traffic_ns` is what the lines alone take, however few the instructions."""
+    """The engine's prediction for lacuna (or memcpy) in this direction and state of the caches;
+    `traffic_ns` is the time of the lines alone, without instructions.
+    """
     side = {"lacuna": line["op"], "memcpy": "memcpy"}.get(line["rival"])
     if cost is None or side is None:
         return {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna bench engine` in words: geometric means, slow rows, predictions, bounds."""
+"""The tables of `lacuna bench engine`: geometric means, slow rows, predictions, bounds."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _means(rows: list[CorpusRow], times: Times, cache: str) -> Table | None:
 
 
 def _predictions(rows: list[CorpusRow], times: Times) -> list[Table]:
-    """How good the predictions are by family, and the rows where they are not."""
+    """Sentences about the predictions of each family, and the rows that are far off."""
     found = findings.predictions(rows, times)
     if not found:
         return []
@@ -143,7 +143,7 @@ def _against(rows: list[CorpusRow], times: Times) -> Table | None:
 
 
 def show(rows: list[CorpusRow], times: Times) -> None:
-    """Prints it all."""
+    """Prints all tables."""
     console = Console(highlight=False)
     if not console.is_terminal or console.width < _WIDTH:
         console = Console(highlight=False, width=_WIDTH)

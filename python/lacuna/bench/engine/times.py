@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The medians of `lacuna bench engine`, and how rivals compare."""
+"""The medians of `lacuna bench engine`, and ratios between rivals."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ _Run = tuple[str, int]  # on which MPI library, and which start there
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:
-    """None of nothing."""
+    """The geometric mean; None for no values."""
     found = list(values)
     return statistics.geometric_mean(found) if found else None
 
 
 class Times:
-    """Medians by row, direction, state of the caches, rival and run: a start of the program on an
-    MPI library."""
+    """Medians by row, direction, state of the caches, rival and run. A run is a start of the
+    program on an MPI library.
+    """
 
     def __init__(self, found: list[Row]) -> None:
         self._predicted: dict[tuple[str, str, str], Row] = {}
@@ -49,19 +50,20 @@ class Times:
         )
 
     def ns(self, row: str, op: str, cache: str, rival: str) -> float | None:
-        """The median over all runs; None where it was not measured."""
+        """The median over all runs, in ns; None if it was not measured."""
         values = [
             value for (_, name), value in self._median[row, op, cache].items() if name == rival
         ]
         return statistics.median(values) if values else None
 
     def predicted(self, row: str, op: str, cache: str) -> Row | None:
-        """A row of lacuna's that carries its prediction, if that is made with the numbers of a
-        measured machine."""
+        """The row of lacuna with its prediction; None if that was not made with a measured
+        machine's numbers.
+        """
         return self._predicted.get((row, op, cache))
 
     def over_measured(self, row: str, op: str, cache: str, what: str) -> float | None:
-        """`what` of the prediction over the time measured."""
+        """The member `what` of the prediction over the measured time."""
         found = self.predicted(row, op, cache)
         ns = self.ns(row, op, cache, "lacuna")
         return found[what] / ns if found and ns else None
@@ -75,8 +77,9 @@ class Times:
         mpi: str | None = None,
         base: str = "lacuna",
     ) -> float | None:
-        """How many times faster `base` is than the rival. Both are of one run; the median over the
-        runs, those on one MPI library or all."""
+        """How many times as fast `base` is as the rival: the median over runs of the ratio within a
+        run, on one MPI library or all.
+        """
         values = self._median[row, op, cache]
         ratios = [
             values[run, rival] / values[run, base]
@@ -86,11 +89,11 @@ class Times:
         return statistics.median(ratios) if ratios else None
 
     def of_best(self, row: str, op: str, cache: str) -> tuple[float, str] | None:
-        """How many times faster lacuna is than the best of the others, and who that is."""
+        """How many times as fast lacuna is as the fastest other way, and the name of that."""
         return self._of_best(row, op, cache, "by-hand", "mpi")
 
     def of_itself(self, row: str, op: str, cache: str) -> float | None:
-        """What `of_best` would be if all others were lacuna: 1, but for what chance makes."""
+        """The same with lacuna itself in place of the others: its distance from 1 is noise."""
         found = self._of_best(row, op, cache, "lacuna-again", "lacuna-again")
         return found[0] if found else None
 

@@ -61,7 +61,7 @@ class Options:
 
 
 def nodes(options: Options) -> None:
-    """Runs, writes the file, prints the tables."""
+    """Measures, writes the files, prints the tables."""
     jobs = [Job({}), *(_job(text) for text in options.also)]
     hosts = options.hosts
     targets = preload_program.bundled(options.mpis, options.mpi_root, hosts.names[:2], hosts.agent)
@@ -94,7 +94,7 @@ def nodes(options: Options) -> None:
 
 
 def _job(text: str) -> Job:
-    """LACUNA_A=1,LACUNA_B=0 as one job."""
+    """The job for the text LACUNA_A=1,LACUNA_B=0."""
     found = {}
     for part in text.split(","):
         name, _, value = part.partition("=")
@@ -128,7 +128,7 @@ def _messages(
 
 
 def check_passed(mpi: str, link: str, times: list[Times]) -> None:
-    """All data of all ways must have passed the link between the namespaces."""
+    """Raises LacunaError unless the data of all ways passed the link between the namespaces."""
     for one in times:
         for way, line in one.ways.items():
             sent = one.about["bytes"] * line["iterations"] * len(line["seconds"])
@@ -142,7 +142,7 @@ def check_passed(mpi: str, link: str, times: list[Times]) -> None:
 
 
 def _exchanges(job: Job, options: Options, header: dict[str, Any]) -> list[Exchange]:
-    """One size of each application, and an FFT's alltoallw."""
+    """One size of each application, and the alltoallw of an FFT."""
     lanes = bench_apps.lanes(_METHODS)
     rows = [
         {

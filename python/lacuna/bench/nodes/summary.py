@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the times of `lacuna bench nodes` say: ratios of ways, and their geometric means."""
+"""Ratios of the times of `lacuna bench nodes`, and their geometric means."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ RATIOS = {
 
 @dataclass(frozen=True)
 class Job:
-    """What the ranks are told at their start: beside the usual, `options`."""
+    """A job: the LACUNA_* variables that its ranks have beside the usual ones."""
 
     options: dict[str, str]
 
     @property
     def name(self) -> str:
-        """As it is asked for; empty: nothing."""
+        """The variables as on the command line; empty: none."""
         return ",".join(f"{key}={value}" for key, value in self.options.items())
 
 
 def of_messages(rows: list[tuple[Job, Row]]) -> list[dict[str, Any]]:
-    """For each library and job: the means of all messages, and of the long ones."""
+    """For each library and job: the geometric means of all messages, and of the long ones."""
     groups: dict[tuple[str, str], list[tuple[Job, Row]]] = defaultdict(list)
     for job, row in rows:
         groups[row.mpi, job.name].append((job, row))
@@ -70,8 +70,9 @@ def _means(rows: list[Row]) -> dict[str, Any]:
 
 
 def _last(row: Row) -> Ratio:
-    """Native over lacuna, by the job with more samples where there were two. What is lowest is
-    judged by the upper end of the interval: a row that was disturbed has a wide one."""
+    """The speedup over native from the job with most samples. The lowest row is judged by the upper
+    end of its interval, since disturbed rows have wide intervals.
+    """
     return (row.again or row.times).speedup("ll")
 
 
@@ -79,8 +80,8 @@ def _last(row: Row) -> Ratio:
 class Exchange:
     """An exchange on one library, in one job: the samples of each method.
 
-    A sample is the mean over some milliseconds. On a machine that does other work, too, most of
-    them are disturbed, and so are their medians: methods are compared by their fastest samples.
+    A sample is the mean over some milliseconds. On a busy machine most samples are disturbed, and
+    so are medians; methods are compared by their fastest samples.
     """
 
     mpi: str
@@ -89,11 +90,11 @@ class Exchange:
     samples: dict[str, list[float]]
 
     def seconds(self, method: str) -> float:
-        """The fastest sample."""
+        """The fastest sample of a method."""
         return min(self.samples[method])
 
     def ratio(self, slow: str, fast: str) -> float | None:
-        """None: one of them was not timed."""
+        """The time of one method over that of another; None if one was not timed."""
         if slow not in self.samples or fast not in self.samples:
             return None
         return self.seconds(slow) / self.seconds(fast)

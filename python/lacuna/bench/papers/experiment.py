@@ -26,7 +26,7 @@ class Found:
         return (mpi, name, lane) in self._rows
 
     def s(self, mpi: str, name: str, lane: str, part: str = "median") -> float:
-        """The median of a lane, or of a part of it."""
+        """The median time of a lane in seconds, or of a part of it (`pack`, `create` and so on)."""
         return self._rows[mpi, name, lane][f"{part}_s"]
 
 
@@ -42,7 +42,9 @@ class Experiment:
 
 
 def lane_rows(*all_lanes: tuple[str, str, dict[str, Any]]) -> list[Row]:
-    """Lanes of a row: the name of each, its way (bench/apps/ways/way.cpp), and what else it has."""
+    """The lanes of a row: their names, their ways (bench/apps/ways/way.cpp), and further
+    members.
+    """
     return [{"name": name, "way": way} | more for name, way, more in all_lanes]
 
 

@@ -50,7 +50,7 @@ def _fig5() -> list[Row]:
 
 
 def _us(found: Found, mpi: str, name: str, lanes: tuple[str, ...]) -> list[str]:
-    """Of lanes that are there."""
+    """Microseconds of the lanes that exist."""
     return [
         f"{found.s(mpi, name, lane) * 1e6:.2f}" if found.has(mpi, name, lane) else ""
         for lane in lanes

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna bench preload`: what the preload costs and wins."""
+"""`lacuna bench preload`: what the preload adds to calls, and what it gains."""

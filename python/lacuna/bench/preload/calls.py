@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How many instructions the preload adds to calls that it cannot help: counted by callgrind."""
+"""The number of instructions that the preload adds to calls that it leaves to the library, counted
+by callgrind.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ _MOST_SECONDS = 300
 
 @dataclass
 class Calls:
-    """Instructions of each call on one library: without and with lacuna."""
+    """Instructions of each call on one library: without lacuna, and with it."""
 
     mpi: str
     counts: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -58,7 +60,7 @@ class Calls:
 
 
 def count(target: Target) -> Calls:
-    """Runs the ranks under callgrind, twice."""
+    """Runs the ranks under callgrind, without and with lacuna."""
     if not shutil.which("valgrind"):
         return Calls(target.name, problem="there is no valgrind; apt-get install valgrind")
     found = []
@@ -76,7 +78,7 @@ def count(target: Target) -> Calls:
 
 
 def _run(target: Target, folder: Path, with_lacuna: bool) -> str:
-    """What the program and valgrind have said."""
+    """The output of the program and of valgrind."""
     program = paths.program(f"lacuna-bench-calls-{paths.family_of(target.name)}")
     words = [*target.launcher, "valgrind", "--tool=callgrind", "--vgdb=no"]
     # Without vgdb, whose pipes would stay in TMPDIR where the job is interrupted.
@@ -103,7 +105,7 @@ def _run(target: Target, folder: Path, with_lacuna: bool) -> str:
 
 
 def inclusive(text: str) -> dict[str, int]:
-    """Instructions of the counted functions, with those that they call, in callgrind's format."""
+    """The instructions of the counted functions, callees included, from callgrind's file."""
     names: dict[str, str] = {}
     costs: dict[str, int] = {}
     current = ""

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lacuna bench preload`: what the preload costs where it cannot help, and wins where it can."""
+"""`lacuna bench preload`: what lacuna adds to calls that it leaves to the library, and what it
+gains in others.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,13 @@ from lacuna.messages import shapes as preload_rows
 from lacuna.messages.program import Target
 from lacuna.messages.ratios import Line, Times
 
-# nn* is nn once more: how much the same thing differs from itself.
+# nn* is nn measured a second time: the noise of the comparison.
 WAYS = ["nn", "nn*", "ll", "cc"]
 _SECONDS = 0.25  # of a message
 _QUICK_SECONDS = 0.05
 _COLLECTIVE_SECONDS = 0.1
 _QUICK_COLLECTIVE_BYTES = 1 << 10
-_AGAIN = 4  # times as long for what seems slower
+_AGAIN = 4  # times as long, for rows that seem slower
 
 
 @dataclass
@@ -46,7 +48,7 @@ class Options:
 
 
 def preload(options: Options) -> None:
-    """Runs, writes the files, prints the tables."""
+    """Measures, writes the files, prints the tables."""
     targets = preload_program.bundled(options.mpis, options.mpi_root)
     results.make_folders([options.json], options.plots)
     header: dict[str, Any] = provenance.collect() | {"mpi": {}, "table": {}}
@@ -81,7 +83,9 @@ def preload(options: Options) -> None:
 def _messages(
     target: Target, options: Options, header: dict[str, Any], progress: Progress
 ) -> list[Row]:
-    """All messages on one library; those that seem slower a second time, in a job of their own."""
+    """The rows of all messages on one library; those that seem slower are measured again in another
+    job.
+    """
     sizes = preload_rows.QUICK_SIZES if options.quick else preload_rows.SIZES
     messages = preload_rows.messages(sizes, options.shapes)
     seconds = options.seconds or (_QUICK_SECONDS if options.quick else _SECONDS)
@@ -100,8 +104,11 @@ def twice(
     measure: Callable[[float, set[str]], tuple[Line, list[Times]]],
     header: dict[str, Any],
 ) -> list[Row]:
-    """What `measure` says of all messages or collectives (`what`), of which an empty set stands for
-    all; and of those that seem slower, in a second job. Notes in the header who was measured."""
+    """The rows of all messages or collectives (`what`); those that seem slower are measured again.
+
+    `measure(seconds, names)` runs a job; an empty set of names stands for all. The header gets the
+    library and its table.
+    """
     told, times = measure(seconds, set())
     header["mpi"][target.name] = told["mpi_library"].strip()
     header["table"][target.name] = told["table"]
@@ -118,7 +125,7 @@ def twice(
 def _collectives(
     target: Target, options: Options, header: dict[str, Any], progress: Progress
 ) -> list[Row]:
-    """The same with collectives."""
+    """The rows of collectives, as _messages()."""
     seconds = options.seconds or (_QUICK_SECONDS if options.quick else _COLLECTIVE_SECONDS)
     most = _QUICK_COLLECTIVE_BYTES if options.quick else None
 

@@ -10,7 +10,7 @@ from typing import Any
 from lacuna.messages import shapes
 from lacuna.messages.ratios import Times
 
-LEAST_SPEED = 0.95  # of the library's own: below, and beyond noise, a row is slower
+LEAST_SPEED = 0.95  # a row is slower if its speedup is below this, beyond noise
 LONG_BYTES = 16 * shapes.KIB
 
 
@@ -25,33 +25,33 @@ class Row:
 
     @property
     def id(self) -> str:
-        """shape/size."""
+        """The name: shape/size."""
         return self.times.id
 
     @property
     def has_gaps(self) -> bool:
-        """Whether there is anything to do for lacuna."""
+        """Whether the data have gaps: else lacuna has nothing to do."""
         return not self.times.about["contiguous"]
 
     @property
     def seems_slower(self) -> bool:
-        """In the first job, beyond what its rounds differ by."""
+        """Whether the first job says slower, beyond the noise of its rounds."""
         return self.times.speedup("ll").high < LEAST_SPEED
 
     @property
     def is_slower(self) -> bool:
-        """In both jobs, beyond what their rounds differ by."""
+        """Whether both jobs say slower, each beyond the noise of its rounds."""
         return self.seems_slower and (
             self.again is None or self.again.speedup("ll").high < LEAST_SPEED
         )
 
     @property
     def same_seems_slower(self) -> bool:
-        """What the same rule says of nn against nn: a false alarm."""
+        """Whether the same rule finds nn slower than nn: a false alarm."""
         return self.times.speedup("nn*").high < LEAST_SPEED
 
     def as_json(self) -> dict[str, Any]:
-        """With the raw samples."""
+        """For the result file, with the raw samples."""
         speedup = self.times.speedup("ll")
         found = {"mpi": self.mpi, "what": self.what, **self.times.about}
         del found["kind"]
@@ -78,10 +78,10 @@ def _bare(times: Times) -> dict[str, Any]:
 
 
 def long_ones(rows: list[Row]) -> list[Row]:
-    """From LONG_BYTES on."""
+    """The rows from LONG_BYTES on."""
     return [row for row in rows if shapes.size_of(row.id) >= LONG_BYTES]
 
 
 def mean_speedup(rows: list[Row]) -> float:
-    """Of all of them, geometric."""
+    """The geometric mean of the speedups."""
     return statistics.geometric_mean(row.times.speedup("ll").median for row in rows)

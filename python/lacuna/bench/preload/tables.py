@@ -18,7 +18,7 @@ _TITLE_WIDTH = 78
 
 
 def show(calls: list[Calls], rows: list[Row]) -> None:
-    """Instructions, and speeds by shape and size."""
+    """Prints the instructions, and the speedups by shape and size."""
     console = terminal.console(_WIDTH)
     if any(one.counts for one in calls):
         console.print(_call_table(calls))
@@ -35,7 +35,7 @@ def show(calls: list[Calls], rows: list[Row]) -> None:
 
 
 def _summary(mpi: str, what: str, rows: list[Row]) -> list[str]:
-    """How many are slower, and geometric means of messages that have gaps."""
+    """Sentences: the number of slower rows, and geometric means of messages with gaps."""
     slower = sum(row.is_slower for row in rows)
     alarms = sum(row.same_seems_slower for row in rows)
     title = mpis.TITLE[mpi]
@@ -67,7 +67,7 @@ def _call_table(calls: list[Calls]) -> Table:
 
 
 def speed_table(of: str, what: str, rows: list[Row]) -> Table:
-    """By shape, or by call and runs, and by size."""
+    """The speedups by shape (or call and run length) and size."""
     by_key = {tuple(row.id.split("/")): row for row in rows}
     sizes = [size_name(size) for size in sorted({preload_rows.size_of(r.id) for r in rows})]
     title = f"{of}: how many times faster with lacuna"

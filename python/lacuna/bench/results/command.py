@@ -31,7 +31,7 @@ class Options:
 
 
 def make(options: Options) -> None:
-    """Keeps new results, then writes, or checks, all that is made of them."""
+    """Adds new results, then writes all pages and plots, or checks that they match the data."""
     folder = options.root / "bench" / "results"
     if not folder.is_dir():
         raise LacunaError(
@@ -78,7 +78,7 @@ def _add(options: Options, folder: Path) -> None:
 
 
 def _texts(found: dict[str, list[Data]], options: Options) -> dict[Path, str]:
-    """All texts as they must be."""
+    """All pages as they must be, by path."""
     folder = options.root / "docs" / "results"
     texts = {
         folder / f"{machine}.md": pages.page(machine, of_machine)
@@ -109,7 +109,7 @@ def _is(path: Path, text: str) -> bool:
 
 
 def _left_over(found: dict[str, list[Data]], root: Path) -> list[Path]:
-    """Pages and plots whose data are gone."""
+    """Pages and plots without data."""
     folder = root / "docs" / "results"
     known = {"README.md"}
     for machine, of_machine in found.items():
@@ -120,7 +120,7 @@ def _left_over(found: dict[str, list[Data]], root: Path) -> list[Path]:
 
 
 def _stale_plots(found: dict[str, list[Data]], root: Path) -> dict[Path, Data]:
-    """The plots that are not of these data."""
+    """Plots that were drawn from other data."""
     stale = {}
     for machine, of_machine in found.items():
         for data in of_machine:

@@ -41,7 +41,7 @@ _PLACES = ("--json", "--csv", "--plots", "--mpi-root")  # options that name file
 
 @dataclass(frozen=True)
 class Data:
-    """One benchmark on one machine."""
+    """The results of one benchmark on one machine."""
 
     kind: str
     provenance: dict[str, Any]
@@ -51,12 +51,12 @@ class Data:
     digest: str  # of the file
 
     def mark(self) -> str:
-        """What a plot of these data carries, so that one of older data is known as such."""
+        """The text by which a plot names its data, with their digest."""
         return f"lacuna bench results: data {self.digest}"
 
 
 def load(path: Path) -> Data:
-    """A file that `add` has written."""
+    """Reads a data file."""
     text = _read(path)
     try:
         found = json.loads(text)
@@ -73,13 +73,13 @@ def load(path: Path) -> Data:
 
 
 def of_machine(folder: Path) -> list[Data]:
-    """What there is in the folder of a machine, in the order of the pages."""
+    """The data files in the folder of a machine, in the order of the pages."""
     files = [folder / f"{kind}.json" for kind in COLUMNS]
     return [load(file) for file in files if file.is_file()]
 
 
 def add(path: Path, folder: Path) -> Path:
-    """Keeps a result file of a benchmark as a data file in the folder of a machine."""
+    """Makes a data file from a result file of a benchmark, in the folder of a machine."""
     try:
         found = json.loads(_read(path))
         kind = _kind(found)
@@ -121,7 +121,7 @@ def _read(path: Path) -> str:
 
 
 def _kind(found: dict[str, Any]) -> str:
-    """Which benchmark has written it."""
+    """The benchmark that wrote the result file."""
     if found["provenance"].get("kind") == "apps":
         return "apps"
     first = found["rows"][0]
@@ -133,7 +133,9 @@ def _kind(found: dict[str, Any]) -> str:
 
 
 def _without_places(provenance: dict[str, Any]) -> dict[str, Any]:
-    """Without the names of folders, and the options that the MPI libraries were built with."""
+    """The provenance without names of folders, and without the configure options of the MPI
+    libraries.
+    """
     words = list(provenance["command"])
     for option in _PLACES:
         while option in words:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The texts that are made of the data: a page for each machine, and the README's first table."""
+"""The pages that are made of the data: one for each machine, their list, and the README's first
+table.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ README_END = "<!-- performance: end -->"
 
 
 def readme_begin(machine: str) -> str:
-    """The mark before a table that was made of this machine's data."""
+    """The mark in the README before a table of this machine's data."""
     return f"<!-- performance: begin; of {machine}, by lacuna bench results -->"
 
 
 def machine_of_readme(text: str) -> str | None:
-    """Whose data the README's table is made of; None: it was written by hand."""
+    """The machine whose data the README's table shows; None: the table has no mark."""
     found = re.search(r"<!-- performance: begin; of (\S+), by lacuna bench results -->", text)
     return found[1] if found else None
 
@@ -37,19 +39,19 @@ def _command(provenance: dict[str, Any]) -> str:
 
 
 def _compiler(provenance: dict[str, Any]) -> str:
-    """gcc gives its number alone."""
+    """The compiler's name and version; gcc reports a number only."""
     found: str = provenance["compiler"]
     return f"gcc {found}" if found[:1].isdigit() else found
 
 
 def version(library: str) -> str:
-    """Of the MPI library, in its own words."""
+    """The version of an MPI library, in its own words."""
     found = re.search(r"\d+\.\d+(\.\d+)?", library)
     return found[0] if found else library
 
 
 def _cuda(number: int) -> str:
-    """CUDA's 12030 is 12.3."""
+    """CUDA's version: 12030 is 12.3."""
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
@@ -59,7 +61,7 @@ def _libraries(provenance: dict[str, Any]) -> str:
 
 
 def index(machines: list[str]) -> str:
-    """The list of all pages, from mark to mark."""
+    """The list of all pages, with its marks."""
     lines = [f"- [{name}]({name}.md)" for name in machines] or ["None was measured yet."]
     return "\n".join(["<!-- machines: begin -->", *lines, "<!-- machines: end -->"])
 
@@ -106,7 +108,7 @@ def _section(machine: str, data: Data) -> list[str]:
 
 
 def readme(machine: str, data: Data) -> str:
-    """The README's table, from mark to mark."""
+    """The README's table, with its marks."""
     found = tables.Transposes(data.rows)
     orders = {n for _, n in found.keys}
     order = _ORDER if _ORDER in orders else max(orders)

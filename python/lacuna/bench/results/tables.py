@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a page of docs/results says of a benchmark, as tables in Markdown."""
+"""The tables of a benchmark in docs/results, in Markdown."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _LATER = ", later"  # ends the name of a call that was counted again
 
 
 def table(head: list[str], rows: Iterable[list[str]], texts: int = 1) -> list[str]:
-    """The lines of a table; the first `texts` columns are words, the others numbers."""
+    """The lines of a table; the first `texts` columns are text, the others numbers."""
     rule = ["---" if index < texts else "---:" for index in range(len(head))]
     return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)]
 
 
 def prose(words: str) -> list[str]:
-    """Words as lines that fit on a screen."""
+    """Text as lines of at most the width of the documents."""
     return textwrap.wrap(words, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def times(value: float | None) -> str:
-    """A ratio with as many digits as it deserves; nothing where there is none."""
+    """A ratio with two or three digits; empty for None."""
     if value is None:
         return ""
     return f"{value:.1f}" if value >= 1.95 else f"{value:.2f}"
@@ -45,23 +45,23 @@ def names(rows: list[Row]) -> list[str]:
 
 
 class Transposes:
-    """Medians by library, order and method."""
+    """Median times by library, order and method."""
 
     def __init__(self, rows: list[Row]) -> None:
         self._rows = {(row["mpi"], row["n"], row["method"]): row for row in rows}
         self.keys = list(dict.fromkeys((row["mpi"], row["n"]) for row in rows))
 
     def seconds(self, mpi: str, n: int, method: str) -> float:
-        """The median."""
+        """A median time in seconds."""
         return self._rows[mpi, n, method]["median_s"]
 
     def speed(self, mpi: str, n: int, method: str) -> float:
-        """In GB/s."""
+        """A speed in GB/s."""
         row = self._rows[mpi, n, method]
         return row["bytes"] / row["median_s"] / 1e9
 
     def faster(self, mpi: str, n: int, rival: str, base: str = "lacuna") -> float:
-        """How many times faster `base` is."""
+        """How many times as fast `base` is as another method."""
         return self.seconds(mpi, n, rival) / self.seconds(mpi, n, base)
 
 
@@ -99,8 +99,9 @@ def _transpose(data: Data) -> list[str]:
 
 
 def shares(rows: list[Row], mpi: str, size: int) -> tuple[float, float] | None:
-    """Of the speed of a contiguous message: the library alone, and lacuna. Geometric means over the
-    shapes with gaps."""
+    """The speed relative to a contiguous message, of the library alone and of lacuna: geometric
+    means over the shapes with gaps.
+    """
     chosen = [row for row in _with_gaps(rows, mpi) if shapes.size_of(row["id"]) == size]
     if not chosen:
         return None
@@ -111,7 +112,7 @@ def shares(rows: list[Row], mpi: str, size: int) -> tuple[float, float] | None:
 
 
 def sizes(rows: list[Row], mpi: str) -> list[int]:
-    """Those that messages with gaps have on this library."""
+    """The sizes of messages with gaps on this library."""
     return sorted({shapes.size_of(row["id"]) for row in _with_gaps(rows, mpi)})
 
 
@@ -191,7 +192,7 @@ def _more(found: dict[str, float] | None) -> str:
 
 
 def by_test(found: Apps, mpi: str) -> dict[str, list[str]]:
-    """The inputs of each test on a library, and of all."""
+    """The inputs of each test on a library, and of all tests."""
     tests: dict[str, list[str]] = {}
     for name in found.ids(mpi):
         tests.setdefault(found.row(mpi, name, "contiguous")["test"], []).append(name)
@@ -199,7 +200,7 @@ def by_test(found: Apps, mpi: str) -> dict[str, list[str]]:
 
 
 def share(found: Apps, mpi: str, inputs: list[str], method: str, of: str = "contiguous") -> float:
-    """Of the speed of another method, geometric mean over inputs; 0: it was not measured."""
+    """The speed of a method relative to another, geometric mean over inputs; 0: not measured."""
     ratios = [found.ratio(mpi, name, of, method) for name in inputs]
     return geometric_mean(ratio for ratio in ratios if ratio is not None) or 0.0
 
@@ -227,7 +228,7 @@ def _apps(data: Data) -> list[str]:
 
 
 def families(rows: list[Row]) -> dict[str, list[str]]:
-    """The rows of each family that counts, and of all."""
+    """The rows of each family that is shown, and all of them."""
     found: dict[str, list[str]] = {}
     for row in rows:
         if row["family"] != NOT_IN_MEANS:
@@ -245,7 +246,9 @@ def mean(
     mpi: str | None = None,
     base: str = "lacuna",
 ) -> float | None:
-    """How many times faster `base` is than a rival, geometric; `where`: direction, caches."""
+    """How many times as fast `base` is as a rival, geometric mean. `where`: direction and
+    caches.
+    """
     ratios = [found.faster(row, *where, rival, mpi, base) for row in members]
     return geometric_mean(ratio for ratio in ratios if ratio is not None)
 
@@ -297,13 +300,14 @@ def gpu_families(rows: list[Row]) -> dict[str, list[Row]]:
 
 
 def gpu_share(rows: list[Row], way: str = "us") -> float | None:
-    """Of the speed of the device's own copy of payload and touched sectors, by lacuna or a rival:
-    the geometric mean over the rows that were measured so."""
+    """The speed of lacuna or a rival relative to the device's own copy of data and touched sectors:
+    the geometric mean over the rows for which that was measured.
+    """
     return geometric_mean(row["ceiling_us"] / row[way] for row in rows if row[way])
 
 
 def gpu_faster(rows: list[Row], rival: str) -> float | None:
-    """How many times faster lacuna is than a rival, geometric."""
+    """How many times as fast lacuna is as a rival, geometric mean."""
     return geometric_mean(row[rival] / row["us"] for row in rows if row[rival])
 
 

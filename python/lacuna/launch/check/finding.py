@@ -21,15 +21,15 @@ class Finding:
 
 
 def ok(check: str, found: str) -> Finding:
-    """Nothing to do."""
+    """A finding without a problem."""
     return Finding(check, OK, found)
 
 
 def warning(check: str, found: str, remedy: str) -> Finding:
-    """lacuna works, but not as well as it could."""
+    """A finding: lacuna works, but not as well as it could."""
     return Finding(check, WARNING, found, remedy)
 
 
 def fault(check: str, found: str, remedy: str) -> Finding:
-    """lacuna is not at work."""
+    """A finding: lacuna is not active."""
     return Finding(check, FAULT, found, remedy)
