@@ -76,7 +76,8 @@ class Contents {
  private:
   bool read_envelope(MPI_Datatype handle, int* mpi_combiner);
   bool read_contents(MPI_Datatype handle);
-  // Whether there are as many arguments at all, so that a wrong length never becomes an allocation.
+  // Whether the type has n arguments at all. Checked before n elements are allocated, as the
+  // library may report a wrong length.
   bool plausible(int64_t n);
 
   const MpiFunctions& mpi_;

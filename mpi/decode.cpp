@@ -18,9 +18,9 @@ namespace {
 
 // Deeper trees are declined: everything that walks a type here is recursive.
 constexpr int kMaxDepth = 128;
-// Trees of more parts are declined. A part that two structs share is decoded for each of them, so n
-// handles may be 2^n parts.
-constexpr int kMaxParts = 1 << 15;
+// Trees of more nodes are declined. A type that two structs share is decoded for each of them, so a
+// tree of n types may have 2^n nodes.
+constexpr int kMaxNodes = 1 << 15;
 
 Error decline(std::string reason) { return Error{LACUNA_UNSUPPORTED, std::move(reason)}; }
 
@@ -31,7 +31,7 @@ class Decoder {
 
   Result<TypePtr> decode(MPI_Datatype handle, int depth);
 
-  // Whether a part is from MPI_Type_create_f90_*. Such a type matches only one made with the same
+  // Whether a node is from MPI_Type_create_f90_*. Such a type matches only one made with the same
   // arguments, so a message may not use a named type in its place.
   bool has_f90() const { return has_f90_; }
 
@@ -44,8 +44,8 @@ class Decoder {
     Contents contents;
   };
 
-  // Goes down constructors of one child, which become links (innermost first), to the first other
-  // type, which it decodes and returns.
+  // Follows constructors of one child, which it adds to `links` (innermost first), down to a type
+  // that has none or several children. Returns that type, decoded.
   Result<TypePtr> descend(MPI_Datatype handle, int depth, std::forward_list<Link>* links);
   // Not inlined: structs in structs recurse, and the stack may be small.
   [[gnu::noinline]] static Result<TypePtr> construct(Contents& contents, TypePtr child);
@@ -54,12 +54,12 @@ class Decoder {
   [[gnu::noinline]] Result<TypePtr> build_value_index(Contents& contents, int depth);
   [[gnu::noinline]] Result<TypePtr> build_f90(Contents& contents, MPI_Datatype handle);
   Result<TypePtr> checked(Result<TypePtr> type, const Link& link);
-  [[gnu::noinline]] Result<TypePtr> hold_against_library(TypePtr type, MPI_Datatype handle);
+  [[gnu::noinline]] Result<TypePtr> compare_with_library(TypePtr type, MPI_Datatype handle);
 
   const MpiFunctions& mpi_;
   const PredefinedTypes& predefined_;
   bool has_f90_ = false;
-  int parts_ = 0;
+  int nodes_ = 0;
 };
 
 Result<TypePtr> Decoder::decode(MPI_Datatype handle, int depth) {
@@ -76,7 +76,7 @@ Result<TypePtr> Decoder::descend(MPI_Datatype handle, int depth, std::forward_li
   for (;; ++depth) {
     if (depth > kMaxDepth) return decline("it is nested deeper than 128 constructors");
     if (const Predefined* known = predefined_.find(handle)) return build_named(*known, handle);
-    if (++parts_ > kMaxParts) return decline("it is made of more than 32768 derived types");
+    if (++nodes_ > kMaxNodes) return decline("it is made of more than 32768 derived types");
     Link& link = links->emplace_front(mpi_, predefined_, handle);
     Contents& contents = link.contents;
     if (!contents.ok()) return decline("the MPI library returned an error for its contents");
@@ -105,14 +105,14 @@ Result<TypePtr> Decoder::descend(MPI_Datatype handle, int depth, std::forward_li
 Result<TypePtr> Decoder::checked(Result<TypePtr> type, const Link& link) {
   if (!type) return type;
   if (link.contents.failed()) return decline("its contents differ from what the MPI standard says");
-  return hold_against_library(std::move(type).value(), link.handle);
+  return compare_with_library(std::move(type).value(), link.handle);
 }
 
 Result<TypePtr> Decoder::build_named(const Predefined& known, MPI_Datatype handle) {
   if (known.basic == nullptr) return decline("it uses MPI_LB or MPI_UB as a data type");
   if (predefined_.is_verified(known)) return make_named(*known.basic);
-  Result<TypePtr> type = hold_against_library(make_named(*known.basic), handle);
-  // Not remembered for a part whose bounds the library gives differently: it is resized each time.
+  Result<TypePtr> type = compare_with_library(make_named(*known.basic), handle);
+  // A type whose bounds the library gives differently is not marked: it is resized each time.
   if (type.ok() && (*type)->combiner == Combiner::kNamed) predefined_.set_verified(known);
   return type;
 }
@@ -196,7 +196,7 @@ Result<TypePtr> Decoder::construct(Contents& contents, TypePtr child) {
   }
 }
 
-// Entries with MPI-1's markers are left out: they have no data, and hold_against_library sets the
+// Entries with MPI-1's markers are left out: they have no data, and compare_with_library sets the
 // bounds that they give the struct.
 Result<TypePtr> Decoder::build_struct(Contents& contents, int depth) {
   const int64_t count = contents.count();
@@ -255,7 +255,7 @@ Result<TypePtr> Decoder::build_f90(Contents& contents, MPI_Datatype handle) {
 // Compares a node with what the library says. Where only the bounds differ (it may pad structs by
 // another rule), the node is resized to the library's. Where size or true extent differ, the
 // library would move other bytes than the standard says, and lacuna declines.
-Result<TypePtr> Decoder::hold_against_library(TypePtr type, MPI_Datatype handle) {
+Result<TypePtr> Decoder::compare_with_library(TypePtr type, MPI_Datatype handle) {
   MPI_Count size = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
   if (mpi_.type_size_x(handle, &size) != MPI_SUCCESS ||
       mpi_.type_get_extent_x(handle, &lb, &extent) != MPI_SUCCESS ||

@@ -34,7 +34,7 @@ class PredefinedTypes {
   // The first handle of a basic, or MPI_DATATYPE_NULL where this MPI has none.
   MPI_Datatype handle_of(const Basic* basic) const;
 
-  // Whether size and extents of the handle were compared with the library's: done once for each.
+  // Whether size and extents of the type were found equal to the library's, which is checked once.
   bool is_verified(const Predefined& entry) const {
     return verified_[static_cast<size_t>(&entry - entries_.data())].load(std::memory_order_relaxed);
   }

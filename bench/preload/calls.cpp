@@ -120,7 +120,7 @@ using Call = void (*)();
   LACUNA_COUNTED(call)             \
   extern "C" __attribute__((noinline)) void lacuna_counted_later_##call() { call(); }
 
-// The names are known to preload_calls.py.
+// python/lacuna/bench/preload/calls.py knows the names.
 LACUNA_COUNTED_TWICE(send)
 LACUNA_COUNTED_TWICE(recv)
 LACUNA_COUNTED_TWICE(isend_wait)

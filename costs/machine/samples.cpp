@@ -15,13 +15,13 @@ namespace {
 // Short, so that clock frequency and other programs are the same for all that a round measures.
 constexpr double kBatchSeconds = 2e-4;
 constexpr int kMostIterations = 1000;
-constexpr int kClockLooks = 1000;
+constexpr int kClockReadings = 1000;
 
 }  // namespace
 
 double clock_seconds() {
   double least = 1;
-  for (int i = 0; i < kClockLooks; ++i) least = std::min(least, seconds_since(Clock::now()));
+  for (int i = 0; i < kClockReadings; ++i) least = std::min(least, seconds_since(Clock::now()));
   return least;
 }
 

@@ -48,14 +48,15 @@ constexpr Lane kLanes[] = {
 // before leaves. The pass matters (a transpose of 2 MiB took 200 us forward and 300 us backward),
 // so medians are computed for each pass (python/lacuna/costs/pieces.py). The mean of a round as one
 // sample was tried: one slow message of four then shows.
-constexpr size_t kTurns = 4;
-constexpr size_t kTwin[] = {0, 1, 3, 2, 4, 6, 5, 7};
-static_assert(std::size(kTwin) == std::size(kLanes));
+constexpr size_t kPasses = 4;
+// The lanes with `packed` and `repacked` exchanged.
+constexpr size_t kExchanged[] = {0, 1, 3, 2, 4, 6, 5, 7};
+static_assert(std::size(kExchanged) == std::size(kLanes));
 
 constexpr int kLeastRounds = 7;
 constexpr int kMessagesToLearn = 16;  // lacuna leaves small messages of a new type to the library
 
-struct Track {
+struct LaneSamples {
   int iterations = 1;
   std::vector<double> seconds;  // of one message, by round and pass
   std::vector<double> inside;   // of its copy or packing
@@ -71,10 +72,10 @@ class Split {
     if (packed_.data() == nullptr) fail(message.id() + ": no memory");
   }
 
-  // Adds a sample of `iterations` round trips to the track (valid on rank 0). A round trip before
+  // Adds a sample of `iterations` round trips to `samples` (valid on rank 0). A round trip before
   // them is not timed: it leaves caches and buffers as this lane does, not as another. (A batch of
   // large messages has only one or two; without this the parts of one row in 62 did not add up.)
-  void batch(const Lane& lane, int iterations, Track* track) {
+  void batch(const Lane& lane, int iterations, LaneSamples* samples) {
     bench::switch_lacuna(lane.lacuna);
     round_trip(lane.way);
     inside_ = 0;
@@ -85,12 +86,12 @@ class Split {
     // The sum of both ranks, each of which sends half of the messages.
     double both = 0;
     MPI_Reduce(&inside_, &both, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    track->seconds.push_back(seconds);
-    track->inside.push_back(std::max(0.0, both / iterations / 2 - own_clock(lane.way)));
+    samples->seconds.push_back(seconds);
+    samples->inside.push_back(std::max(0.0, both / iterations / 2 - clock_overhead(lane.way)));
   }
 
   void verify(const Lane& lane) {
-    Track unused;
+    LaneSamples unused;
     batch(lane, message_.bytes() <= 64 * 1024 ? kMessagesToLearn : 1, &unused);
     message_.clear();
     batch(lane, 1, &unused);
@@ -117,14 +118,14 @@ class Split {
     } else {
       message_.pack(packed_.data());
     }
-    // Waits for the stores, or their time would count for the message.
+    // Waits for the stores, or their time would be part of the message's.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     inside_ += seconds_since(begin);
     MPI_Send(packed_.data(), static_cast<int>(packed_.bytes()), MPI_BYTE, 1 - rank_, kTag,
              MPI_COMM_WORLD);
   }
 
-  double own_clock(Way way) const {
+  double clock_overhead(Way way) const {
     return way == Way::kContiguous || way == Way::kDerived ? 0 : clock_seconds_;
   }
 
@@ -147,22 +148,22 @@ void measure_split(const bench::Row& row, const SplitOptions& options,
     if (bench::lacuna_loaded() || !lane.lacuna) lanes.push_back(lane);
   }
   Split split(message, rank);
-  std::vector<Track> tracks(lanes.size());
+  std::vector<LaneSamples> samples_of(lanes.size());
   for (size_t i = 0; i < lanes.size(); ++i) {
     split.verify(lanes[i]);
-    Track first;
+    LaneSamples first;
     split.batch(lanes[i], 1, &first);
-    tracks[i].iterations = iterations_for(2 * first.seconds[0]);
+    samples_of[i].iterations = iterations_for(2 * first.seconds[0]);
   }
   const auto begin = Clock::now();
   for (int round = 0, more = 1; more != 0; ++round) {
-    for (size_t turn = 0; turn < kTurns; ++turn) {
+    for (size_t pass = 0; pass < kPasses; ++pass) {
       for (size_t step = 0; step < lanes.size(); ++step) {
         // Each round begins with another lane.
         const size_t shifted = (step + static_cast<size_t>(round)) % lanes.size();
-        const size_t place = turn % 2 == 0 ? shifted : lanes.size() - 1 - shifted;
-        const size_t i = turn < kTurns / 2 ? place : kTwin[place];
-        split.batch(lanes[i], tracks[i].iterations, &tracks[i]);
+        const size_t place = pass % 2 == 0 ? shifted : lanes.size() - 1 - shifted;
+        const size_t i = pass < kPasses / 2 ? place : kExchanged[place];
+        split.batch(lanes[i], samples_of[i].iterations, &samples_of[i]);
       }
     }
     more = round + 1 < options.rounds &&
@@ -171,12 +172,12 @@ void measure_split(const bench::Row& row, const SplitOptions& options,
   }
   std::string text = "{\"kind\": \"row\", \"id\": " + bench::json_string(message.id()) +
                      ", \"bytes\": " + std::to_string(message.bytes()) +
-                     ", \"turns\": " + std::to_string(kTurns) + ", \"lanes\": {";
+                     ", \"turns\": " + std::to_string(kPasses) + ", \"lanes\": {";
   for (size_t i = 0; i < lanes.size(); ++i) {
     text += std::string(i == 0 ? "" : ", ") + "\"" + lanes[i].name +
-            "\": {\"iterations\": " + std::to_string(tracks[i].iterations) +
-            ", \"seconds\": " + json_list(tracks[i].seconds) +
-            ", \"inside\": " + json_list(tracks[i].inside) + "}";
+            "\": {\"iterations\": " + std::to_string(samples_of[i].iterations) +
+            ", \"seconds\": " + json_list(samples_of[i].seconds) +
+            ", \"inside\": " + json_list(samples_of[i].inside) + "}";
   }
   out.write(text + "}}");
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kLine = 64;
 
-Accesses* g_accesses = nullptr;  // a global, as kernels get nothing but a Move
+Accesses* g_accesses = nullptr;  // a global, since a kernel's only argument is a KernelCall
 
 // Bytes from `at` to the end of its line, at most `bytes`.
 int64_t in_line(const std::byte* at, int64_t bytes) {
@@ -25,19 +25,19 @@ void read(const std::byte* at, int64_t bytes) {
     g_accesses->read(at, part = in_line(at, bytes));
 }
 
-void write(std::byte* at, int64_t bytes, bool is_past) {
+void write(std::byte* at, int64_t bytes, bool non_temporal) {
   for (int64_t part = 0; bytes > 0; at += part, bytes -= part) {
     part = in_line(at, bytes);
-    is_past ? g_accesses->write_past(at, part) : g_accesses->write(at, part);
+    non_temporal ? g_accesses->write_non_temporal(at, part) : g_accesses->write(at, part);
   }
 }
 
-// In parts that cross no line on either side.
-void copy(std::byte* dst, const std::byte* src, int64_t bytes, bool is_past) {
+// Copies in parts that cross no line on either side.
+void copy(std::byte* dst, const std::byte* src, int64_t bytes, bool non_temporal) {
   while (bytes > 0) {
     const int64_t part = std::min(in_line(dst, bytes), in_line(src, bytes));
     read(src, part);
-    write(dst, part, is_past);
+    write(dst, part, non_temporal);
     dst += part;
     src += part;
     bytes -= part;
@@ -45,11 +45,11 @@ void copy(std::byte* dst, const std::byte* src, int64_t bytes, bool is_past) {
 }
 
 void strided(const KernelCall& m) noexcept {
-  const bool is_past = m.non_temporal && m.width >= 2 * kLine;
+  const bool non_temporal = m.non_temporal && m.width >= 2 * kLine;
   for (int64_t i = 0; i < m.outer.count; ++i) {
     for (int64_t j = 0; j < m.inner.count; ++j) {
       copy(address(m.dst, i * m.outer.dst_stride + j * m.inner.dst_stride),
-           address(m.src, i * m.outer.src_stride + j * m.inner.src_stride), m.width, is_past);
+           address(m.src, i * m.outer.src_stride + j * m.inner.src_stride), m.width, non_temporal);
     }
   }
 }
@@ -117,9 +117,9 @@ void fields(const KernelCall& m) noexcept {
 }
 
 // Recording kernels exactly where the host's table has kernels, so that plans are the same.
-const KernelTable& noting_table() {
+const KernelTable& recording_table() {
   static const KernelTable table = [] {
-    const auto noting = [](Strategy shape) -> KernelFn {
+    const auto recording = [](Strategy shape) -> KernelFn {
       switch (shape) {
         case Strategy::kTranspose:
           return &transpose;
@@ -146,7 +146,7 @@ const KernelTable& noting_table() {
         KernelFn& one = made.fn[i][width];
         const bool is_definition = static_cast<Strategy>(i) == shape;
         if (one != nullptr || (is_definition && static_cast<Width>(width) == Width::kAny))
-          one = noting(shape);
+          one = recording(shape);
       }
     }
     return made;
@@ -163,8 +163,8 @@ void follow_way(const Plan& plan, std::byte* mem, int64_t count, std::byte* pack
 
 }  // namespace
 
-PlanPtr make_noting_plan(const TypePtr& type, const Machine& host) {
-  return make_plan(type, noting_table(), host);
+PlanPtr make_recording_plan(const TypePtr& type, const Machine& host) {
+  return make_plan(type, recording_table(), host);
 }
 
 void follow(const Plan& plan, bool is_pack, std::byte* mem, int64_t count, std::byte* packed,

@@ -19,15 +19,15 @@ class Accesses {
   virtual void read(const std::byte* at, int64_t bytes) = 0;
   virtual void write(std::byte* at, int64_t bytes) = 0;
   // A non-temporal store.
-  virtual void write_past(std::byte* at, int64_t bytes) = 0;
+  virtual void write_non_temporal(std::byte* at, int64_t bytes) = 0;
 };
 
 // The plan that this CPU's kernels would get on `host`, with recording kernels in their place.
-PlanPtr make_noting_plan(const TypePtr& type, const Machine& host);
+PlanPtr make_recording_plan(const TypePtr& type, const Machine& host);
 
 // Reports all accesses of packing (or unpacking) `count` elements; `mem` and `packed` are not
 // touched. Real kernels may read and write vectors of several runs: fewer accesses, but hardly
-// another order of lines. `plan`: from make_noting_plan().
+// another order of lines. `plan`: from make_recording_plan().
 void follow(const Plan& plan, bool is_pack, std::byte* mem, int64_t count, std::byte* packed,
             Accesses& accesses);
 

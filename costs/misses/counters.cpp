@@ -62,7 +62,7 @@ int paranoid() {
   return level;
 }
 
-Counted count_one(const Event& event, int turns, const std::function<void()>& work) {
+Counted count_one(const Event& event, int repetitions, const std::function<void()>& work) {
   Counted counted{event.name, 0, ""};
   perf_event_attr wanted;
   std::memset(&wanted, 0, sizeof wanted);
@@ -80,20 +80,20 @@ Counted count_one(const Event& event, int turns, const std::function<void()>& wo
   }
   struct {
     uint64_t value, enabled, running;
-  } told = {};
+  } read_back = {};
   ioctl(file, PERF_EVENT_IOC_RESET, 0);
   ioctl(file, PERF_EVENT_IOC_ENABLE, 0);
-  for (int i = 0; i < turns; ++i) work();
+  for (int i = 0; i < repetitions; ++i) work();
   ioctl(file, PERF_EVENT_IOC_DISABLE, 0);
-  const bool is_read = read(file, &told, sizeof told) == sizeof told;
+  const bool is_read = read(file, &read_back, sizeof read_back) == sizeof read_back;
   close(file);
-  if (!is_read || told.running == 0) {
+  if (!is_read || read_back.running == 0) {
     counted.why = "the counter never ran: it is in use by another process";
     return counted;
   }
   // Scaled, if the counter was multiplexed and ran only part of the time.
-  counted.value = static_cast<double>(told.value) * static_cast<double>(told.enabled) /
-                  static_cast<double>(told.running) / turns;
+  counted.value = static_cast<double>(read_back.value) * static_cast<double>(read_back.enabled) /
+                  static_cast<double>(read_back.running) / repetitions;
   return counted;
 }
 
@@ -116,9 +116,9 @@ std::string why_not(int error, int paranoid) {
   }
 }
 
-std::vector<Counted> count(int turns, const std::function<void()>& work) {
+std::vector<Counted> count(int repetitions, const std::function<void()>& work) {
   std::vector<Counted> found;
-  for (const Event& event : events()) found.push_back(count_one(event, turns, work));
+  for (const Event& event : events()) found.push_back(count_one(event, repetitions, work));
   return found;
 }
 

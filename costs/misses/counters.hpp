@@ -17,9 +17,9 @@ struct Counted {
   std::string why;   // not empty: the reason why there is no value
 };
 
-// Counts one event at a time, so that counters need not be multiplexed: the work is done `turns`
-// times for each. Events in the kernel are not counted.
-std::vector<Counted> count(int turns, const std::function<void()>& work);
+// Counts one event at a time, so that counters need not be multiplexed: the work is done
+// `repetitions` times for each. Events in the kernel are not counted.
+std::vector<Counted> count(int repetitions, const std::function<void()>& work);
 
 // The reason in words, for an errno of perf_event_open.
 std::string why_not(int error, int paranoid);

@@ -26,24 +26,24 @@ class Lru {
       : unit_(static_cast<uint64_t>(geometry.unit)),
         sets_(static_cast<uint64_t>(geometry.sets())),
         ways_(static_cast<size_t>(geometry.ways)),
-        kept_(sets_ * ways_) {}
+        tags_(sets_ * ways_) {}
 
   // Whether the unit with this address was held. Afterwards it is the most recently used one.
   bool use(uint64_t address) {
-    const uint64_t mark = mark_of(address);
+    const uint64_t tag = tag_of(address);
     uint64_t* const first = set_of(address);
     uint64_t* const last = first + ways_;
-    uint64_t* const found = std::find(first, last, mark);
+    uint64_t* const found = std::find(first, last, tag);
     const bool is_hit = found != last;
     std::copy_backward(first, is_hit ? found : last - 1, is_hit ? found + 1 : last);
-    *first = mark;
+    *first = tag;
     return is_hit;
   }
   // A non-temporal store evicts its line.
   void evict(uint64_t address) {
     uint64_t* const first = set_of(address);
     uint64_t* const last = first + ways_;
-    uint64_t* const found = std::find(first, last, mark_of(address));
+    uint64_t* const found = std::find(first, last, tag_of(address));
     if (found == last) return;
     std::copy(found + 1, last, found);
     last[-1] = kEmpty;
@@ -51,13 +51,13 @@ class Lru {
 
  private:
   static constexpr uint64_t kEmpty = 0;
-  uint64_t mark_of(uint64_t address) const { return address / unit_ + 1; }
-  uint64_t* set_of(uint64_t address) { return kept_.data() + address / unit_ % sets_ * ways_; }
+  uint64_t tag_of(uint64_t address) const { return address / unit_ + 1; }
+  uint64_t* set_of(uint64_t address) { return tags_.data() + address / unit_ % sets_ * ways_; }
 
   uint64_t unit_;
   uint64_t sets_;
   size_t ways_;
-  std::vector<uint64_t> kept_;  // of each set, the most recently used first
+  std::vector<uint64_t> tags_;  // set by set; in a set, the most recently used first
 };
 
 struct Misses {
@@ -87,7 +87,7 @@ class Levels {
 
   const std::vector<Misses>& misses() const { return misses_; }
   // Resets the counts of misses, not the contents.
-  void count_anew() { std::fill(misses_.begin(), misses_.end(), Misses{}); }
+  void reset_misses() { std::fill(misses_.begin(), misses_.end(), Misses{}); }
 
  private:
   std::vector<Lru> levels_;

@@ -60,9 +60,9 @@ namespace lacuna::costs {
 namespace {
 
 constexpr int64_t kAlign = int64_t{2} << 20;  // of the memory: cache sets are the same in each run
-constexpr int64_t kLikelyWays = 8;            // if hwloc does not say
+constexpr int64_t kDefaultWays = 8;           // if hwloc does not say
 constexpr int64_t kLeastUnit = 64;            // accesses are cut where these end (accesses.cpp)
-constexpr int kCountedTurns = 20;
+constexpr int kCountedRepetitions = 20;
 
 [[noreturn]] void fail(const std::string& what) {
   std::fprintf(stderr, "lacuna-misses: %s\n", what.c_str());
@@ -81,14 +81,14 @@ struct Options {
   Machine host;  // the machine's numbers, with the sizes given as options
 };
 
-// Ways by hwloc, sizes by the machine's numbers, as plans use them.
+// Associativity as hwloc reports it; sizes from the machine's numbers, which plans use, too.
 std::vector<Geometry> caches_here() {
-  const probe::Topology told = probe::ask_hwloc();
+  const probe::Topology topology = probe::ask_hwloc();
   const int64_t bytes[] = {machine().l1_bytes, machine().l2_bytes, machine().l3_bytes};
   std::vector<Geometry> found;
-  for (size_t i = 0; i < told.caches.size(); ++i) {
-    const int64_t ways = told.caches[i].ways;
-    found.push_back({bytes[i], ways > 0 ? ways : kLikelyWays, machine().line_bytes});
+  for (size_t i = 0; i < topology.caches.size(); ++i) {
+    const int64_t ways = topology.caches[i].ways;
+    found.push_back({bytes[i], ways > 0 ? ways : kDefaultWays, machine().line_bytes});
   }
   return found;
 }
@@ -155,9 +155,9 @@ Options parse(int argc, char** argv) {
 
 // Memory for a message: its data from a multiple of kAlign on, the packed data from the next page
 // on. With is_real = false only addresses, which must not be accessed.
-class Place {
+class Buffers {
  public:
-  Place(const Plan& plan, int64_t count, bool is_real) {
+  Buffers(const Plan& plan, int64_t count, bool is_real) {
     const int64_t bytes = count * plan.size();
     const DataSpan data = data_span(plan.type(), count);
     const int64_t first = data.low & ~int64_t{63};
@@ -173,9 +173,9 @@ class Place {
     packed = begin + span;
     if (is_real) std::memset(begin, 1, static_cast<size_t>(span + bytes));
   }
-  ~Place() { munmap(at_, bytes_); }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  ~Buffers() { munmap(at_, bytes_); }
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
 
   std::byte* mem;  // the buffer argument that a program would pass to MPI
   std::byte* packed;
@@ -190,7 +190,7 @@ class Simulation : public Accesses {
   explicit Simulation(const Options& options) : caches(options.caches), tlbs(options.tlbs) {}
   void read(const std::byte* at, int64_t) override { use(at, false); }
   void write(std::byte* at, int64_t) override { use(at, true); }
-  void write_past(std::byte* at, int64_t) override {
+  void write_non_temporal(std::byte* at, int64_t) override {
     caches.evict(reinterpret_cast<uintptr_t>(at));
     tlbs.use(reinterpret_cast<uintptr_t>(at), true);
     ++accesses;
@@ -213,7 +213,9 @@ class Replay : public Accesses {
  public:
   void read(const std::byte* at, int64_t bytes) override { lacuna_replayed_read(at, bytes); }
   void write(std::byte* at, int64_t bytes) override { lacuna_replayed_write(at, bytes); }
-  void write_past(std::byte* at, int64_t bytes) override { lacuna_replayed_write(at, bytes); }
+  void write_non_temporal(std::byte* at, int64_t bytes) override {
+    lacuna_replayed_write(at, bytes);
+  }
 };
 
 std::string json(const Levels& levels, const char* const* names) {
@@ -231,14 +233,14 @@ std::string simulated(const Plan& plan, const bench::Row& row, bool is_pack,
                       const Options& options) {
   static constexpr const char* kCaches[] = {"l1", "l2", "l3"};
   static constexpr const char* kTlbs[] = {"tlb", "tlb2"};
-  const Place place(plan, row.count, false);
+  const Buffers buffers(plan, row.count, false);
   Simulation simulation(options);
   std::string text;
   for (const char* state : {"cold", "warm"}) {
     simulation.accesses = 0;
-    simulation.caches.count_anew();
-    simulation.tlbs.count_anew();
-    follow(plan, is_pack, place.mem, row.count, place.packed, simulation);
+    simulation.caches.reset_misses();
+    simulation.tlbs.reset_misses();
+    follow(plan, is_pack, buffers.mem, row.count, buffers.packed, simulation);
     text += std::string(", \"") + state + "\": {" + json(simulation.caches, kCaches) + ", " +
             json(simulation.tlbs, kTlbs) + "}";
   }
@@ -263,15 +265,15 @@ std::string modelled(const Plan& plan, const bench::Row& row, bool is_pack) {
 }
 
 std::string counted(const Plan& plan, const bench::Row& row, bool is_pack) {
-  const Place place(plan, row.count, true);
+  const Buffers buffers(plan, row.count, true);
   std::string text = "\"counted\": {";
   std::string why = "\"not_counted\": {";
   const auto work = [&] {
-    is_pack ? pack(plan, place.mem, row.count, place.packed)
-            : unpack(plan, place.packed, row.count, place.mem);
+    is_pack ? pack(plan, buffers.mem, row.count, buffers.packed)
+            : unpack(plan, buffers.packed, row.count, buffers.mem);
   };
   work();
-  for (const Counted& one : count(kCountedTurns, work)) {
+  for (const Counted& one : count(kCountedRepetitions, work)) {
     std::string& into = one.why.empty() ? text : why;
     const bool is_first = into.back() == '{';
     char value[32];
@@ -299,7 +301,7 @@ TypePtr type_of(const bench::Row& row) {
 
 void describe(const bench::Row& row, const Options& options, bench::JsonLines& out) {
   const TypePtr type = type_of(row);
-  const PlanPtr noting = make_noting_plan(type, options.host);
+  const PlanPtr recording = make_recording_plan(type, options.host);
   const PlanPtr plan = make_plan(type, default_kernels(), options.host);
   const bool small = is_small(*plan, row.count, options.most_accesses);
   for (const bool is_pack : {true, false}) {
@@ -307,7 +309,7 @@ void describe(const bench::Row& row, const Options& options, bench::JsonLines& o
                        ", \"op\": " + (is_pack ? "\"pack\"" : "\"unpack\"") +
                        ", \"bytes\": " + std::to_string(row.count * plan->size());
     if (options.what == "simulate" && small)
-      text += ", \"simulated\": {" + simulated(*noting, row, is_pack, options) + "}";
+      text += ", \"simulated\": {" + simulated(*recording, row, is_pack, options) + "}";
     text += ", \"model\": {" + modelled(*plan, row, is_pack) + "}, " + counted(*plan, row, is_pack);
     out.write(text + "}");
   }
@@ -321,17 +323,17 @@ void sweep(int64_t bytes) {
 
 void perform(const bench::Row& row, const Options& options) {
   const TypePtr type = type_of(row);
-  const PlanPtr noting = make_noting_plan(type, options.host);
+  const PlanPtr recording = make_recording_plan(type, options.host);
   const PlanPtr plan = make_plan(type, default_kernels(), options.host);
   const bool is_pack = options.op != "unpack";
-  const Place place(*plan, row.count, true);
+  const Buffers buffers(*plan, row.count, true);
   Replay replay;
   sweep(options.sweep_bytes);
   if (options.what == "replay") {
-    follow(*noting, is_pack, place.mem, row.count, place.packed, replay);
+    follow(*recording, is_pack, buffers.mem, row.count, buffers.packed, replay);
   } else if (options.what == "move") {
-    is_pack ? pack(*plan, place.mem, row.count, place.packed)
-            : unpack(*plan, place.packed, row.count, place.mem);
+    is_pack ? pack(*plan, buffers.mem, row.count, buffers.packed)
+            : unpack(*plan, buffers.packed, row.count, buffers.mem);
   }
 }
 

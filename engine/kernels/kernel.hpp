@@ -202,8 +202,8 @@ struct KernelTable {
   bool shuffles = false;         // records can be packed by tables of shuffles
   bool masks = false;            // there are masked loads and stores
   bool half_line_moves = false;  // 32 bytes are one move (AVX)
-  bool elements = false;         // the bytes of a vector can be permuted (element.hpp)
-  bool words = false;            // words can be moved one by one (words.hpp, word_list.hpp)
+  bool elements = false;         // the bytes of a vector can be permuted (permutes.hpp)
+  bool words = false;            // words can be moved one by one (words.hpp, move_list.hpp)
   // For one run of at least kNearRun bytes that is in the L1.
   void (*copy_near)(std::byte* dst, const std::byte* src, int64_t bytes) noexcept = nullptr;
   // For one run: its whole lines by non-temporal stores. These are complete before any store that

@@ -2,7 +2,7 @@
 //
 // Words: a record of short runs as a few moves of 16, 8, 4, 2 and 1 bytes, all of one record before
 // the next, as a compiler copies a struct. For records that neither the tables of record.hpp nor
-// the permutes of element.hpp serve: a pass for each field would read and write each line once for
+// the permutes of permutes.hpp serve: a pass for each field would read and write each line once for
 // every field in it.
 #ifndef LACUNA_ENGINE_KERNELS_RECORD_WORDS_HPP_
 #define LACUNA_ENGINE_KERNELS_RECORD_WORDS_HPP_
