@@ -36,7 +36,7 @@ struct HostTiles {
   const Launch& launch;
   template <int kLog, int kParts, int kOuter>
   void operator()() const {
-    using Word = typename WordOf<kLog>::type;
+    using Word = WordOf<kLog>;
     const TilesJobOf<kOuter> job = narrowed<kOuter>(launch.tiles);
     for (uint64_t block = 0; block < launch.blocks; ++block) {
       std::vector<Word> shared(launch.shared_bytes / sizeof(Word));

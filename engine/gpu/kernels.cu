@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(256)
 template <int kLog, int kParts, bool kPack, int kOuter>
 __global__ void __launch_bounds__(kTileThreads)
     tiles_kernel(const __grid_constant__ TilesJobOf<kOuter> job) {
-  using Word = typename WordOf<kLog>::type;
+  using Word = WordOf<kLog>;
   extern __shared__ Word16 memory[];
   Word* const shared = reinterpret_cast<Word*>(memory);
   const TileAt at = tile_at(job, blockIdx.x);

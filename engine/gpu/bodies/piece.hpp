@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 #if defined(__CUDACC__)
 #define LACUNA_HD __host__ __device__ __forceinline__
@@ -141,28 +142,10 @@ struct alignas(16) Word16 {
   uint32_t parts[4];
 };
 
+// The word of 2^kLog bytes.
 template <int kLog>
-struct WordOf;
-template <>
-struct WordOf<0> {
-  using type = uint8_t;
-};
-template <>
-struct WordOf<1> {
-  using type = uint16_t;
-};
-template <>
-struct WordOf<2> {
-  using type = uint32_t;
-};
-template <>
-struct WordOf<3> {
-  using type = uint64_t;
-};
-template <>
-struct WordOf<4> {
-  using type = Word16;
-};
+using WordOf = std::tuple_element_t<static_cast<size_t>(kLog),
+                                    std::tuple<uint8_t, uint16_t, uint32_t, uint64_t, Word16>>;
 
 template <typename Word>
 LACUNA_HD Word load(const std::byte* at) {

@@ -93,8 +93,8 @@ LACUNA_HD TileAt tile_at(const TilesJobOf<kOuter>& job, uint32_t tile) {
 // rows have at most kTileThreads elements.
 template <int kLog, int kParts, bool kMem, bool kIntoTile, int kOuter>
 LACUNA_HD void tile_phase(const TilesJobOf<kOuter>& job, const TileAt& at, uint32_t thread,
-                          typename WordOf<kLog>::type* shared) {
-  using Word = typename WordOf<kLog>::type;
+                          WordOf<kLog>* shared) {
+  using Word = WordOf<kLog>;
   const uint32_t parts = kParts != 0 ? kParts : job.parts;
   const TileLoop& along = kMem ? job.near : job.last;
   const TileLoop& across = kMem ? job.last : job.near;

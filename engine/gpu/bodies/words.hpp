@@ -155,7 +155,7 @@ template <int kLog, int kLoops, bool kTables, bool kRanked, bool kPack, uint32_t
           typename Runs>
 LACUNA_HD void move_some(const WordsJobOf<kLoops, Runs>& job, uint64_t tile, uint32_t thread,
                          uint32_t threads) {
-  using Word = typename WordOf<kLog>::type;
+  using Word = WordOf<kLog>;
   const uint64_t first = job.first + tile * (kMany * threads);
   const uint64_t left = job.last - first;
   const uint32_t most =
@@ -224,7 +224,7 @@ LACUNA_HD uint32_t last_at_most(uint32_t n, uint32_t value, const At& at) {
 template <int kLog, bool kPack, int kLoops, bool kLists, uint32_t kAtOnce>
 LACUNA_HD void move_piece(const PieceRow& row, const Message& message, uint64_t tile,
                           uint32_t thread) {
-  using Word = typename WordOf<kLog>::type;
+  using Word = WordOf<kLog>;
   const Piece& piece = row.piece;
   const Divisor& divisor = row.words[kLog];
   const Digit* const loops = piece.digits + (kMostLoops - kLoops);
@@ -281,7 +281,7 @@ struct CopyJob {
 
 template <int kLog>
 LACUNA_HD void copy_words(const CopyJob& job, uint64_t tile, uint32_t thread, uint32_t threads) {
-  using Word = typename WordOf<kLog>::type;
+  using Word = WordOf<kLog>;
   using Anywhere = Locator<kMostLoops, true, true>;
   const uint64_t first = tile * (kUnroll * threads);
   const uint64_t left = job.last - first;

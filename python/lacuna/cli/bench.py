@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from lacuna.base.errors import Exit, LacunaError
 from lacuna.cli.nodes import nodes_command
 from lacuna.cli.options import MessageSeconds, Mpi, MpiRoot, Shapes
 from lacuna.launch.mpis import spelled_out
+
+if TYPE_CHECKING:
+    from lacuna.messages import exchange
 
 _Ranks = Annotated[int, typer.Option("--ranks", help="Number of ranks; must be even.")]
 _Samples = Annotated[int, typer.Option("--samples", min=1, help="Samples of each method.")]
@@ -182,20 +185,31 @@ def _apps(
 ) -> None:
     """Communication patterns of real applications: derived types, by hand, MPI_Pack, lacuna."""
     from lacuna.bench.apps import command as bench_apps
+
+    more = {"ranks": ranks, "language": language, "verify_only": verify_only, "csv": csv_file}
+    options = _exchanges(mpi, samples, seconds, mpi_root, json_file, **more)
+    bench_apps.apps(options, list(only or []), list(method or []), quick)
+
+
+def _exchanges(
+    mpi: list[str] | None,
+    samples: int,
+    seconds: float,
+    mpi_root: Path | None,
+    json_file: Path | None,
+    **more: Any,
+) -> exchange.Options:
+    """The options of commands that time exchanges."""
     from lacuna.messages import exchange
 
-    options = exchange.Options(
+    return exchange.Options(
         mpis=spelled_out(mpi or []),
-        ranks=ranks,
-        language=language,
         samples=samples,
         seconds=seconds,
-        verify_only=verify_only,
         mpi_root=mpi_root or paths.default_mpi_root(),
         json=json_file,
-        csv=csv_file,
+        **more,
     )
-    bench_apps.apps(options, list(only or []), list(method or []), quick)
 
 
 def _guidelines(
@@ -215,15 +229,8 @@ def _guidelines(
 ) -> None:
     """Check performance guidelines: a derived type is no slower than its replacements."""
     from lacuna.bench import guidelines
-    from lacuna.messages import exchange
 
-    options = exchange.Options(
-        mpis=spelled_out(mpi or []),
-        samples=samples,
-        seconds=seconds,
-        mpi_root=mpi_root or paths.default_mpi_root(),
-        json=json_file,
-    )
+    options = _exchanges(mpi, samples, seconds, mpi_root, json_file)
     guidelines.guidelines(options, list(rule or []), quick, strict)
 
 
@@ -243,15 +250,8 @@ def _papers(
 ) -> None:
     """Repeat the experiments of the papers that lacuna builds on; show their numbers and ours."""
     from lacuna.bench.papers import command as papers
-    from lacuna.messages import exchange
 
-    options = exchange.Options(
-        mpis=spelled_out(mpi or []),
-        samples=samples,
-        seconds=seconds,
-        mpi_root=mpi_root or paths.default_mpi_root(),
-        json=json_file,
-    )
+    options = _exchanges(mpi, samples, seconds, mpi_root, json_file)
     papers.papers(options, list(name or []), quick)
 
 
@@ -265,17 +265,8 @@ def _compiled(
     """Halo exchanges and arrays of small structs: compiled by lacuna-cc, by a plain compiler, and
     packed by hand."""
     from lacuna.bench import compiled as bench_compiled
-    from lacuna.messages import exchange
 
-    bench_compiled.compiled(
-        exchange.Options(
-            mpis=spelled_out(mpi or []),
-            samples=samples,
-            seconds=seconds,
-            mpi_root=mpi_root or paths.default_mpi_root(),
-            json=json_file,
-        )
-    )
+    bench_compiled.compiled(_exchanges(mpi, samples, seconds, mpi_root, json_file))
 
 
 def _preload(
