@@ -71,6 +71,7 @@ constexpr StrategyFacts kFacts[kStrategies] = {
     {"scatter_record.words", Strategy::kScatterRecord},
     {"scatter_record.move_list", Strategy::kScatterRecord},
 };
+static_assert(!kFacts[kStrategies - 1].name.empty(), "a row for each Strategy, in its order");
 
 }  // namespace
 
