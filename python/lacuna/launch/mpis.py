@@ -176,5 +176,5 @@ def _no_fortran(what: str) -> LacunaError:
     return LacunaError(
         Exit.ENVIRONMENT,
         f"no program in Fortran for {what}",
-        "in a clone of lacuna: `setup/setup.sh test`, then `make`",
+        "in a clone of lacuna: `setup/setup.sh test`, which brings gfortran, then `make`",
     )
