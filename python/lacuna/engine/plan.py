@@ -83,15 +83,16 @@ class Plan(Handle):
     ) -> Any:
         """Packs `count` elements of `mem` and returns the packed bytes.
 
-        `mem`: a NumPy array, a view of one, any object with the buffer protocol, or an array on a
-            CUDA device. Its dtype and shape do not matter: the plan's type says where the data are.
-        `offset`: the byte of `mem` (from its first element) at which offset 0 of the first element
-            of the type lies. All data must lie inside `mem`.
-        `out`: a writable contiguous array of at least as many bytes as are packed, which is
-            returned. None: a new array of uint8 (NumPy's; a DeviceBytes of lacuna.gpu.arrays for
-            device memory).
-        `slice_`: (begin, end): only these bytes of the packed form.
-        `stream`: for device memory, where the copy is enqueued; the call returns before it is done.
+        - `mem`: a NumPy array, a view of one, any object with the buffer protocol, or an array on a
+          CUDA device. Its dtype and shape do not matter: the plan's type says where the data are.
+        - `offset`: the byte of `mem` (from its first element) at which offset 0 of the first
+          element of the type lies. All data must lie inside `mem`.
+        - `out`: a writable contiguous array of at least as many bytes as are packed, which is
+          returned. None: a new array of uint8 (NumPy's; a DeviceBytes of lacuna.gpu.arrays for
+          device memory).
+        - `slice_`: (begin, end): only these bytes of the packed form.
+        - `stream`: for device memory, where the copy is enqueued; the call returns before it is
+          done.
 
         Raises LacunaError, before a byte is moved, if data lie outside `mem`, `out` is too small,
         has gaps or is read-only, or `slice_` is not within the packed form. Cost: one pass over the
