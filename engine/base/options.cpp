@@ -32,8 +32,8 @@ constexpr Option kTable[] = {
     {OptionId::kDisableRma, "LACUNA_DISABLE_RMA", OptionKind::kFlag, "0",
      "As LACUNA_DISABLE, for one-sided communication only (MPI_Put, MPI_Accumulate, ...)."},
     {OptionId::kIsa, "LACUNA_ISA", OptionKind::kText, "",
-     "The instruction set that packing uses, e.g. `reference`, `ssse3`, `avx2`, `avx3` "
-     "(AVX-512). Unset, or one that this CPU does not have: the best it has."},
+     "The instruction set that packing uses, e.g. `reference`, `ssse3`, `avx2`, `avx512`. "
+     "Unset, or one that this CPU does not have: the best it has."},
     {OptionId::kCpu, "LACUNA_CPU", OptionKind::kText, "",
      "The CPU for which lacuna chooses how to pack: `generic`, `golden-cove`, `zen3`, `zen4`, "
      "`zen5` or `neoverse`. Unset, or another name: this CPU's own row, which "

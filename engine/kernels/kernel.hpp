@@ -195,7 +195,7 @@ inline constexpr int64_t kNearRun = 2048;
 // takes from the machine. A null entry declines. The reference has one entry for each shape, under
 // kAny.
 struct KernelTable {
-  std::string_view isa;  // "reference", "ssse3", "avx2", "avx3", ...
+  std::string_view isa;  // "reference", "ssse3", "avx2", "avx512", ...
   KernelFn fn[kStrategies][kWidths] = {};
   int64_t table_bytes = 0;       // vectors of the tables of records; 0: none
   int64_t table_lane = 4;        // their narrowest lanes
@@ -216,7 +216,7 @@ struct KernelTable {
   }
 };
 
-// The kernel and its name, e.g. "strided.short_rows.w8.avx3".
+// The kernel and its name, e.g. "strided.short_rows.w8.avx512".
 struct Kernel {
   KernelFn fn = nullptr;
   Strategy strategy = Strategy::kStrided;

@@ -300,6 +300,7 @@ TEST(Registry, StrategiesMoveTheirWidths) {
 
 TEST(Registry, NamesAreFound) {
   for (const KernelTable* table : kernel_tables()) EXPECT_EQ(find_table(table->isa), table);
+  EXPECT_EQ(find_table("avx3"), find_table("avx512"));
   EXPECT_EQ(find_table("no such target"), nullptr);
 }
 

@@ -102,6 +102,7 @@ std::span<const KernelTable* const> kernel_tables() {
 }
 
 const KernelTable* find_table(std::string_view isa) {
+  if (isa == "avx3") isa = "avx512";  // its name until version 0.2
   for (const KernelTable* table : kernel_tables()) {
     if (table->isa == isa) return table;
   }

@@ -74,7 +74,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::string_view kIsa = HWY_TARGET == HWY_SSSE3  ? "ssse3"
                                   : HWY_TARGET == HWY_AVX2 ? "avx2"
-                                  : HWY_TARGET == HWY_AVX3 ? "avx3"
+                                  : HWY_TARGET == HWY_AVX3 ? "avx512"
                                   : HWY_TARGET == HWY_NEON ? "neon"
                                   : HWY_TARGET == HWY_SVE  ? "sve"
                                                            : "simd";

@@ -15,7 +15,7 @@ double count(int64_t n) { return static_cast<double>(n); }
 
 int64_t vector_bytes(const KernelTable& kernels) {
   if (kernels.isa == "reference") return 0;
-  if (kernels.isa == "avx3") return 64;
+  if (kernels.isa == "avx512") return 64;
   if (kernels.isa == "avx2") return 32;
   return 16;
 }

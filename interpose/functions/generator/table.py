@@ -109,6 +109,11 @@ def read_parameter(text: str) -> Parameter:
     return Parameter(type_, name)
 
 
+# What functions.ini explains.
+KEYS = "params large since group policy calls why gate direct like few quick light handle".split()
+KEYS += "moves missing around".split()
+
+
 def read_table(path: Path) -> list[Function]:
     """All functions in all their forms, in the order of the file; a mistake ends the program."""
     parser = configparser.ConfigParser(interpolation=None)
@@ -128,6 +133,9 @@ def read_table(path: Path) -> list[Function]:
         for key in ("params", *POLICIES[policy]):
             if key not in entry:
                 sys.exit(f"{path}: [{name}]: `{key}` is needed where policy is {policy}")
+        for key in entry:
+            if key not in KEYS:
+                sys.exit(f"{path}: [{name}]: unknown key {key}; known: {', '.join(KEYS)}")
         if entry.get("moves", "both") not in ("packs", "unpacks", "both"):
             sys.exit(f"{path}: [{name}]: moves must be packs, unpacks or both")
         texts = (text.strip() for text in entry["params"].split(","))

@@ -30,7 +30,7 @@ def run_command(
         str | None,
         typer.Option(
             "--isa",
-            help="The instruction set that packing uses: reference, ssse3, avx2, avx3 (AVX-512).",
+            help="The instruction set that packing uses: reference, ssse3, avx2, avx512.",
         ),
     ] = None,
     log: Annotated[

@@ -85,7 +85,7 @@ void copy(const char* from, char* to, size_t bytes) {
 }
 
 const Moves& moves() {
-  static constexpr const char* kIsa = HWY_TARGET == HWY_AVX3   ? "avx3"
+  static constexpr const char* kIsa = HWY_TARGET == HWY_AVX3   ? "avx512"
                                       : HWY_TARGET == HWY_AVX2 ? "avx2"
                                       : HWY_TARGET == HWY_SSE4 ? "sse4"
                                       : HWY_TARGET == HWY_NEON ? "neon"
