@@ -153,6 +153,9 @@ lacuna_interpose_test(handle ON mpich intelmpi PROGRAM interpose_handle_program 
 lacuna_interpose_test(fortran ON debian-mpich debian-openmpi PROGRAM interpose_fortran_FAMILY
   ARGS fortran_completes_requests_of_c)
 
+# A program whose own functions have names of POSIX.
+lacuna_interpose_test(names ON mpich openmpi intelmpi PROGRAM interpose_names_FAMILY TIMEOUT 60 ENV LACUNA_DIRECT=1)
+
 # Other tools in the process. With a tool after lacuna in one rank only, ranks do not agree on the direct path.
 lacuna_interpose_test(tool_above PROGRAM interpose_tool_above_FAMILY DEPTH REPETITION TOPICS tool_above)
 lacuna_interpose_test(tool_below PROGRAM interpose_tool_below_FAMILY DEPTH REPETITION TOPICS tool_below)

@@ -4,6 +4,7 @@
 
 No symbol of MPI may be undefined: the library must load into programs that load MPI late, or never.
 It exports the functions of the table, under both names of each, and the names in OWN, nothing else.
+What it calls by names that a program may have for functions of its own is in c_library_names.txt.
 """
 
 from __future__ import annotations
@@ -27,6 +28,14 @@ OWN = {
     "lacuna_interposed_table_place",
     "lacuna_interposed_waits",
 }
+# Reserved by the C standard, or by the system's headers with a prefix; and what other interposers
+# must see (the last line).
+RESERVED = re.compile(
+    r"_|(str|mem|wcs|pthread_|dl)[a-z_]|(abort|aligned_alloc|exp2|floor|fputc|fputs|free|fwrite"
+    r"|getenv|ldexp|llround|localeconv|log2|malloc|pow|realloc|rename|snprintf|sprintf|sqrt|stderr"
+    r"|time|vsnprintf|environ"
+    r"|mmap|process_vm_readv|sched_yield)$"
+)
 FOREIGN = re.compile(r"^(P?MPI|MPIX|ompi|opal|orte|mca|MPICH|MPIR)_", re.IGNORECASE)
 
 
@@ -53,6 +62,9 @@ def main() -> int:
     undefined = dynamic_symbols(options.nm, options.library, "--undefined-only")
     shown = dynamic_symbols(options.nm, options.library, "--defined-only")
     foreign = {name for name in undefined if FOREIGN.match(name)}
+    listed = options.generator.parents[1] / "library" / "c_library_names.txt"
+    names_of_programs = {name for name in undefined if not RESERVED.match(name)}
+    unlisted = names_of_programs - foreign - set(listed.read_text().split())
     wrapped = [f for f in table_of(options.generator) if f.wrapped]
     names = {f.symbol for f in wrapped if options.family != "ompi" or f.in_open_mpi}
     expected = names | {f"P{name}" for name in names} | OWN
@@ -60,12 +72,13 @@ def main() -> int:
         expected |= set(importlib.import_module("generator.wrappers").INSIDE_OPEN_MPI)
     for what, symbols in {
         "undefined symbols of MPI": foreign,
+        f"undefined, and not in {listed}": unlisted,
         "shown, but not in the table": shown - expected,
         "in the table, but not shown": expected - shown,
     }.items():
         if symbols:
             print(f"{options.library}: {what}: {' '.join(sorted(symbols))}")
-    return 1 if foreign or shown != expected or not undefined else 0
+    return 1 if foreign or unlisted or shown != expected or not undefined else 0
 
 
 if __name__ == "__main__":
