@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "mpi/header.hpp"
 #include "type/type.hpp"
 
@@ -49,7 +50,7 @@ class PredefinedTypes {
   std::vector<Predefined> entries_;  // by handle_bits, each handle once
   static constexpr unsigned kSlotBits = 9;
   static size_t first_slot(MPI_Datatype handle) {
-    return static_cast<size_t>((handle_bits(handle) * 0x9E3779B97F4A7C15U) >> (64 - kSlotBits));
+    return hash_slot(handle_bits(handle), kSlotBits);
   }
 
   // Hashed, the next free slot on a collision: 1 + the index of an entry, 0 for none.

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/hash.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -19,8 +21,7 @@ constinit std::atomic<uint64_t> g_free{~uint64_t{0}};
 // Threads' stacks are far from each other, so the address of a local variable tells threads apart.
 int first_choice() noexcept {
   const char here = 0;
-  constexpr uint64_t kGolden = 0x9E3779B97F4A7C15U;
-  return static_cast<int>((reinterpret_cast<uintptr_t>(&here) >> 16) * kGolden >> 58);
+  return static_cast<int>(hash_slot(reinterpret_cast<uintptr_t>(&here) >> 16, 6));
 }
 
 }  // namespace

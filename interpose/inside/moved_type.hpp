@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/hash.hpp"
 #include "plan/plan.hpp"
 #include "plan/step.hpp"
 
@@ -60,9 +61,7 @@ class TypeTable {
   struct alignas(64) Bucket {
     Slot slots[kSlots];
   };
-  static size_t bucket(uintptr_t handle) noexcept {
-    return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kBucketBits));
-  }
+  static size_t bucket(uintptr_t handle) noexcept { return hash_slot(handle, kBucketBits); }
   Bucket buckets_[size_t{1} << kBucketBits];
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/hash.hpp"
 #include "interpose/report/counters.hpp"
 
 namespace lacuna {
@@ -46,7 +47,7 @@ CallGroup& CallGroups::place_of(const CallGroupKey& key) noexcept {
   const uint64_t mixed = reinterpret_cast<uintptr_t>(key.caller) +
                          (uint64_t{handle_bits(key.type)} << 7) +
                          (static_cast<uint64_t>(key.function) << 33) + (uint64_t{key.octave} << 25);
-  const size_t first = mixed * 0x9E3779B97F4A7C15U >> (64 - kBits);
+  const size_t first = hash_slot(mixed, kBits);
   CallGroup* best = nullptr;
   for (size_t i = 0; i < kWays; ++i) {
     CallGroup& group = groups[(first + i) % kCallGroups];

@@ -6,6 +6,7 @@
 
 #include <mutex>
 
+#include "base/hash.hpp"
 #include "interpose/functions/bodies.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/types/packing.hpp"
@@ -23,9 +24,7 @@ struct List {
 };
 constinit List g_lists[1U << kListBits];
 
-List& list_of(uintptr_t window) {
-  return g_lists[(window * 0x9E3779B97F4A7C15U) >> (64 - kListBits)];
-}
+List& list_of(uintptr_t window) { return g_lists[hash_slot(window, kListBits)]; }
 
 std::unique_lock<std::mutex> lock(List& list) {
   return g_gate.threads ? std::unique_lock(list.mutex) : std::unique_lock<std::mutex>();

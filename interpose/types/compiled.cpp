@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/hash.hpp"
 #include "interpose/library/gate.hpp"
 #include "mpi/header.hpp"
 #include "type/text/text.hpp"
@@ -42,9 +43,7 @@ constinit std::atomic<int64_t> g_used{0};
 constinit std::atomic<int64_t> g_others{0};
 constinit std::atomic<int64_t> g_moves{0};
 
-Registered& slot_of(uintptr_t handle) {
-  return g_registered[(handle * 0x9E3779B97F4A7C15U) >> (64 - kSlotBits)];
-}
+Registered& slot_of(uintptr_t handle) { return g_registered[hash_slot(handle, kSlotBits)]; }
 
 // Whether the address is in the program itself: a library may be unloaded while its types live.
 bool is_of_program(const void* address) noexcept {

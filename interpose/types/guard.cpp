@@ -11,6 +11,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "base/hash.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/policy/policy.hpp"
@@ -37,7 +38,7 @@ constinit std::mutex g_making;
 // Its entry, or a free one for it. Null: all places are in use.
 Guarded* place_of(MPI_Datatype basic, MPI_Count count) noexcept {
   const uint64_t bits = handle_bits(basic) ^ (static_cast<uint64_t>(count) << 20);
-  Guarded* place = &g_types[(bits * 0x9E3779B97F4A7C15U) >> (64 - kBits)];
+  Guarded* place = &g_types[hash_slot(bits, kBits)];
   for (const Guarded* const end = place + kTries; place != end; ++place) {
     if (!place->is_made.load(std::memory_order_acquire)) return place;
     if (place->basic == basic && place->count == count) return place;

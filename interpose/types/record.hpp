@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/hash.hpp"
 #include "interpose/inside/moved_type.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/policy/outcome.hpp"
@@ -68,9 +69,7 @@ const TypeRecord* learn_type(MPI_Datatype datatype, bool* busy = nullptr) noexce
 // How often a record was recycled: its type was freed, or could not be analysed.
 LACUNA_HIDDEN extern std::atomic<uint64_t> g_recycled;
 
-inline size_t cache_slot(uintptr_t handle) {
-  return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
-}
+inline size_t cache_slot(uintptr_t handle) { return hash_slot(handle, kCacheBits); }
 
 inline const TypeRecord* cached_record(MPI_Datatype datatype) noexcept {
   const uintptr_t handle = handle_bits(datatype);

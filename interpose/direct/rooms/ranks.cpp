@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/direct/rooms/repeat_decline.hpp"
@@ -60,9 +61,7 @@ constinit Ranks* g_closing = nullptr;  // of freed communicators whose votes pee
 constinit std::atomic<uint64_t> g_serials{0};
 constinit char g_no_room = 0;  // attribute value: this rank had no memory for a room
 
-size_t slot_of(uintptr_t handle) {
-  return static_cast<size_t>((handle * 0x9E3779B97F4A7C15U) >> (64 - kCacheBits));
-}
+size_t slot_of(uintptr_t handle) { return hash_slot(handle, kCacheBits); }
 
 thread_local bool t_attaches = false;
 thread_local Ranks* t_before = nullptr;  // the attribute that attach() has replaced

@@ -11,14 +11,13 @@
 
 #include <algorithm>
 
+#include "base/hash.hpp"
 #include "interpose/direct/rooms/vote_slot.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/types/record.hpp"
 
 namespace lacuna::direct {
-
-inline constexpr uint64_t kSpread = 0x9E3779B97F4A7C15U;
 
 // The rooms of the last collectives that took the full path, by communicator. Null room: none, or
 // closed since. Not filled if there are threads, as each may use another communicator.
@@ -30,7 +29,7 @@ inline constexpr unsigned kLastRoomBits = 2;
 LACUNA_HIDDEN extern LastRoom g_last_rooms[1U << kLastRoomBits];
 
 __attribute__((always_inline)) inline LastRoom& last_room(MPI_Comm comm) noexcept {
-  return g_last_rooms[(handle_bits(comm) * kSpread) >> (64 - kLastRoomBits)];
+  return g_last_rooms[hash_slot(handle_bits(comm), kLastRoomBits)];
 }
 
 // Whether the handle means the same type until recycled_records() changes.
@@ -44,7 +43,7 @@ inline bool keeps_handle(MPI_Datatype datatype) noexcept {
 // A hash of a side's types and counts. A collision only costs time.
 using Mark = uint64_t;
 __attribute__((always_inline)) inline Mark mark_of(MPI_Datatype datatype, int64_t count) noexcept {
-  return handle_bits(datatype) * kSpread + static_cast<uint64_t>(count);
+  return handle_bits(datatype) * kGoldenRatio + static_cast<uint64_t>(count);
 }
 
 // The forms of a side (collectives/call.hpp), and none. Each has mark(): its hash over so many
