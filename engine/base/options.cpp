@@ -91,7 +91,8 @@ constexpr Option kTable[] = {
     {OptionId::kPatience, "LACUNA_PATIENCE", OptionKind::kInteger, "0",
      "If a rank has waited inside lacuna for another rank for so many seconds, it reports on "
      "stderr for which rank and in which call, and again each time the wait has doubled. It goes "
-     "on waiting. 0: no report. `lacuna doctor` shows the same from outside.",
+     "on waiting. 0: no report. `lacuna doctor` shows the same from outside. Waits in the MPI "
+     "library (MPI_Recv, MPI_Wait) are not reported.",
      0, 86400},
     {OptionId::kProfile, "LACUNA_PROFILE", OptionKind::kText, "",
      "The file with this machine's numbers, which `lacuna machine --measure` writes. Unset: the "
