@@ -20,6 +20,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from lacuna.base.errors import Exit, LacunaError
+from lacuna.launch.check import facts
 
 _PROC = Path("/proc")
 _SYMBOL = "lacuna_interposed_waits"
@@ -28,13 +29,15 @@ _NAME = b"lacuna 1"
 _HEAD = struct.Struct("=8siiiiQ")
 _ROW = struct.Struct("=Iiiiq104s")
 _MOST_ROWS = 256
+_DISABLE = "LACUNA_DISABLE"
+_STOPPED, _ENDED = "stopped", "ended"
 _STATES = {
     "R": "running",
     "S": "asleep",
     "D": "asleep in the system",
-    "T": "stopped",
-    "t": "stopped by a debugger",
-    "Z": "ended",
+    "T": _STOPPED,
+    "t": f"{_STOPPED} by a debugger",
+    "Z": _ENDED,
 }
 
 
@@ -54,7 +57,7 @@ class Found:
     """A process in which lacuna is loaded, with its waits."""
 
     process: int
-    rank: int  # -1: MPI_Init has not ended
+    rank: int  # -1: MPI_Init has not ended, or lacuna is off
     ranks: int
     path_is_open: bool
     job: int
@@ -194,15 +197,36 @@ def _state(process: int) -> str:
         text = (_PROC / str(process) / "stat").read_text(errors="replace")
         return _STATES.get(text.rpartition(")")[2].split()[0], "alive")
     except (OSError, IndexError):
-        return "ended"
+        return _ENDED
+
+
+def _is_disabled(process: int) -> bool:
+    """Whether LACUNA_DISABLE is on in the environment that a process was started with."""
+    try:
+        text = (_PROC / str(process) / "environ").read_text(errors="replace")
+    except OSError:
+        return False
+    pairs = (line.partition("=") for line in text.split("\0"))
+    return facts.is_set({name: value for name, _, value in pairs}, _DISABLE, False)
+
+
+def _who(one: Found) -> str:
+    state = f"process {one.process}, {_state(one.process)}"
+    if one.rank >= 0:
+        path = "on" if one.path_is_open else "off"
+        return f"rank {one.rank} of {one.ranks}, {state}; shared-memory path {path}"
+    if _is_disabled(one.process):
+        return f"{state}; lacuna is off in this rank ({_DISABLE} is set)"
+    return f"{state}; MPI_Init has not ended, or lacuna is off in this rank (LACUNA_LOG=1 says why)"
 
 
 def _whom(wait: Wait) -> str:
     if wait.process <= 0:
         return ""
-    if (_PROC / str(wait.process)).exists():
-        return f", for rank {wait.rank} (process {wait.process})"
-    return f", for rank {wait.rank} (process {wait.process}, which has ended)"
+    state = _state(wait.process)
+    is_told = state.startswith(_STOPPED)
+    how = f", which is {state}" if is_told else ", which has ended" if state == _ENDED else ""
+    return f", for rank {wait.rank} (process {wait.process}{how})"
 
 
 def lines(found: list[Found]) -> list[str]:
@@ -210,9 +234,7 @@ def lines(found: list[Found]) -> list[str]:
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     result = []
     for one in found:
-        who = f"rank {one.rank} of {one.ranks}" if one.rank >= 0 else "a rank in MPI_Init"
-        path = "shared-memory path on" if one.path_is_open else "shared-memory path off"
-        said = f"{who}, process {one.process}, {_state(one.process)}; {path}"
+        said = _who(one)
         if not one.waits:
             result.append(f"{said}: does not wait in lacuna")
         for wait in one.waits:

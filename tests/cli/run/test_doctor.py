@@ -15,7 +15,8 @@ from lacuna.launch import doctor
 
 WAITS = re.compile(
     r"rank 0 of 3, process (\d+), [a-z ]+; shared-memory path on: waits for ([0-9.]+) s in "
-    r"MPI_Bcast, 3 ranks: until all \w.*, for rank 1 \(process (\d+)\)"
+    r"MPI_Bcast, 3 ranks: until all \w.*, for rank 1 "
+    r"\(process (\d+), which is stopped\)"
 )
 
 
@@ -46,6 +47,18 @@ def test_a_rank_that_is_waited_for_is_found(start, lacuna, mpi):
     assert float(seconds) < LONG
 
 
+def test_ranks_in_which_lacuna_is_off_say_so(start, lacuna):
+    job = start("mpich", 3, "killed_stopped", options={"LACUNA_DISABLE": "1"})
+    job.wait_until_under_way()
+    one = job.rank_processes()[0]
+    off = r"process (\d+), [a-z ]+; lacuna is off in this rank \(LACUNA_DISABLE is set\)"
+    told = lacuna("doctor", job.process.pid).stdout
+    assert {int(number) for number in re.findall(off, told)} == set(job.rank_processes()), told
+    assert len(told.splitlines()) == 3
+    # Such a rank does not know its job.
+    assert re.findall(off, lacuna("doctor", one).stdout) == [str(one)]
+
+
 def test_what_has_no_lacuna_is_refused(lacuna):
     result = lacuna("doctor", os.getpid())
     text = f"lacuna is loaded neither in process {os.getpid()} nor in those that it has started"
@@ -66,7 +79,8 @@ def test_what_a_process_shows_is_understood_or_left():
     assert doctor.parse(b"lacuna 2" + head[8:] + free + row) is None
     assert doctor.parse(b"") is None
     found = doctor.Found(os.getpid(), -1, 0, False, 6, ())
-    assert doctor.lines([found])[0].startswith(f"a rank in MPI_Init, process {os.getpid()}")
+    said = doctor.lines([found])[0]
+    assert said.startswith(f"process {os.getpid()}, ") and "MPI_Init has not ended, or" in said
     gone = doctor.Wait(os.getpid(), 3, 2**22 + 1, time.monotonic_ns(), "MPI_Gather")
     said = doctor.lines([doctor.Found(os.getpid(), 4, 8, True, 6, (gone,))])[0]
     assert said.endswith("s in MPI_Gather, for rank 3 (process 4194305, which has ended)")
