@@ -2,6 +2,8 @@
 """Measurements that are made up, for what judges or shows those of benchmarks; and what doctor
 finds of machines that are made up."""
 
+import json
+
 from lacuna.launch.check.finding import OK
 from lacuna.messages.ratios import Times
 
@@ -36,3 +38,9 @@ def is_like(finding, level, *words):
     for word in words:
         assert word in f"{finding.found}; {finding.remedy}", finding
     assert bool(finding.remedy) == (level != OK), finding
+
+
+def findings(result):
+    """Of a page of doctor's, as JSON: what was found of the launch, by the names of the checks."""
+    sections = json.loads(result.stdout)["sections"]
+    return {one["check"]: one for one in sections[-1]["findings"]}

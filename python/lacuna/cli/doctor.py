@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lacuna.base.errors import Exit, LacunaError
+from lacuna.cli.options import MPI_NAMES, mpi_names
 
 
 def doctor_command(
@@ -22,10 +23,20 @@ def doctor_command(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON instead; not for a PID.")
     ] = False,
+    mpi: Annotated[
+        str | None,
+        typer.Option(
+            "--mpi",
+            help=f"The MPI library, as for `lacuna run`: one of {MPI_NAMES}; not for a PID.",
+            autocompletion=mpi_names,
+        ),
+    ] = None,
 ) -> int:
     """Check this machine and a launch: which MPI library, whether lacuna is in the ranks, which of
-    its ways are open, and what to do where not. A small probe is started instead of the program;
-    without a launch, on each MPI library that is found. The exit code is 1 if there are faults.
+    its ways are open, and what to do where not. The launch is checked as `lacuna run` starts it,
+    with a small probe instead of the program; an LD_PRELOAD that you set yourself is checked for
+    the wrong library only. Without a launch, the probe runs on each MPI library that is found. The
+    exit code is 1 if there are faults.
 
     With a process id, for a job that hangs: show which ranks on this node wait inside lacuna, for
     which rank, and since when."""
@@ -34,8 +45,10 @@ def doctor_command(
 
         if as_json:
             raise LacunaError(Exit.USAGE, "--json with a process id", "leave out --json")
+        if mpi:
+            raise LacunaError(Exit.USAGE, "--mpi with a process id", "leave out --mpi")
         doctor.doctor(int(words[0]))
         return Exit.OK
     from lacuna.launch.check import page
 
-    return page.doctor(words or [], as_json)
+    return page.doctor(words or [], as_json, mpi)

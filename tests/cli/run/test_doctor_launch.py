@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, MPI_ROOT, launch_words, one_line_error, preload, program
-from made_up import is_like
+from conftest import BUILD, MPI_ROOT, launch_words, preload, program
+from made_up import findings, is_like
 
 from lacuna.launch import launchers
 from lacuna.launch.check import facts, launch, probe, start
@@ -59,6 +59,12 @@ def changed(facts, **values):
 )
 def test_program(values, level, word):
     is_like(launch.program(changed(GOOD, **values)), level, word)
+
+
+def test_a_program_whose_mpi_is_named():
+    wrong = changed(GOOD, wrong="not a program", family=None)
+    is_like(launch.program(wrong, is_named=True), WARNING, "not a program")
+    is_like(launch.program(changed(GOOD, family=None), is_named=True), OK, "linked dynamically")
 
 
 def test_library_and_abi():
@@ -205,20 +211,17 @@ def test_the_probe_is_in_the_place_of_the_program():
     assert start.with_probe(launchers.HYDRA, ["mpiexec", "-configfile", "f"], ["p"]) is None
     assert start.with_probe(None, ["./a", "1"], ["probe"]) == ["probe"]
     words = ["lacuna", "run", "--report", "r.json", "--mpi", "mpich", "mpiexec", "./a"]
-    assert start.without_lacuna_run(words) == ["mpiexec", "./a"]
-    assert start.without_lacuna_run(["lacuna", "run", "--", "./a"]) == ["./a"]
-    assert start.without_lacuna_run(["./lacuna"]) == ["./lacuna"]
+    assert start.without_lacuna_run(words) == (["mpiexec", "./a"], "mpich")
+    words = ["lacuna", "run", "--mpi=openmpi", "--log", "mpiexec", "./a"]
+    assert start.without_lacuna_run(words) == (["mpiexec", "./a"], "openmpi")
+    assert start.without_lacuna_run(["lacuna", "run", "--", "./a"]) == (["./a"], None)
+    assert start.without_lacuna_run(["./lacuna"]) == (["./lacuna"], None)
 
 
 def test_a_launcher_that_hangs_is_ended():
     started = start.start(["sleep", "60"], os.environ, 0.2)
     assert started.code is None
     is_like(launch.start(started), FAULT, "did not end in time")
-
-
-def findings(result):
-    sections = json.loads(result.stdout)["sections"]
-    return {one["check"]: one for one in sections[-1]["findings"]}
 
 
 @pytest.mark.parametrize(
@@ -379,10 +382,6 @@ def test_each_mpi_library_without_a_launch(lacuna):
     for title in ("this machine", "MPICH, ", "Open MPI, ", "Intel MPI, "):
         assert any(line.startswith(title) for line in result.stdout.splitlines())
     assert result.stdout.count("in all ranks") >= 3
-
-
-def test_json_is_not_for_a_process(lacuna):
-    one_line_error(lacuna("doctor", "--json", 1), 2, "--json", "leave out")
 
 
 def test_the_probe_needs_nothing_of_ours():

@@ -196,6 +196,9 @@ def test_the_page_and_its_counts():
     first = {"check": "a", "level": "ok", "found": "good", "remedy": ""}
     assert data["sections"][0]["findings"][0] == first
     assert page.lines([])[-1] == "no faults, no warnings"
+    # What was not tried is not said to be well.
+    unseen = [page.Section("this machine", []), page.Section("mpirun", [ok("program", "there")])]
+    assert page.lines(unseen)[-1].startswith("not known whether lacuna is at work, ")
 
 
 def test_every_check_of_this_machine_has_a_remedy(monkeypatch):

@@ -10,12 +10,14 @@ from lacuna.launch.check.facts import Program
 from lacuna.launch.check.finding import Finding, fault, ok, warning
 from lacuna.launch.check.start import Rank, Started
 
+AT_WORK = "lacuna"  # the check that a probe in the ranks answers
 _LINK = "link it to lacuna (see lacuna docs run)"
 _ABI = {
     "mpich": "MPICH's ABI (MPICH, Intel MPI, MVAPICH)",
     "ompi": "Open MPI's ABI",
     "mpiabi": "the MPI-5 standard ABI",
 }
+_NAME_IT = "name the MPI library with --mpi, here and to `lacuna run`"
 _AS_ROOT = "run as root"
 _ALLOW_ROOT = (
     "start it as another user; in a container, set OMPI_ALLOW_RUN_AS_ROOT=1 and "
@@ -36,9 +38,12 @@ _PATH_REMEDIES = (
 )
 
 
-def program(facts: Program) -> Finding:
-    """Whether a preload can reach the program's calls."""
+def program(facts: Program, is_named: bool = False) -> Finding:
+    """Whether a preload can reach the program's calls. `is_named`: the MPI library is, by --mpi, so
+    the program's file is not needed here."""
     name = "program"
+    if facts.wrong and is_named:
+        return warning(name, facts.wrong, "check that the ranks find it")
     if facts.wrong:
         return fault(name, facts.wrong, facts.remedy)
     if facts.path is None:
@@ -59,7 +64,7 @@ def program(facts: Program) -> Finding:
             f"{facts.path} is a script: what it starts, and with which variables, is not known",
             "check the program that it starts; set LD_PRELOAD in it if it clears the environment",
         )
-    if facts.family is None:
+    if facts.family is None and not is_named:
         return warning(
             name,
             f"{facts.path} is not linked to a known MPI library",
@@ -76,9 +81,9 @@ def library(facts: Program, version: str) -> Finding:
             return warning(
                 name,
                 f"the program does not tell; the launcher's is {version}",
-                "name it to `lacuna run` with --mpi",
+                _NAME_IT,
             )
-        return warning(name, "the program does not tell", "name it to `lacuna run` with --mpi")
+        return warning(name, "the program does not tell", _NAME_IT)
     if facts.library is None:
         return fault(
             name,
@@ -92,10 +97,25 @@ def abi(family: str | None, preload: Path | None, remedy: str) -> Finding:
     """The ABI, and so what is preloaded."""
     name = "ABI"
     if family is None:
-        return warning(name, "not known", "name the MPI library to `lacuna run` with --mpi")
+        return warning(name, "not known", _NAME_IT)
     if preload is None:
         return fault(name, f"{_ABI[family]}: liblacuna-{family}.so is not found", remedy)
     return ok(name, f"{_ABI[family]}: {preload} is preloaded")
+
+
+def named_preload(place: str, libraries: Sequence[str], family: str) -> Finding | None:
+    """Whether the user's own LD_PRELOAD names lacuna for another ABI than the program's; None: it
+    does not. `libraries`: those of lacuna in it."""
+    wanted = f"liblacuna-{family}.so"
+    others = [path for path in libraries if Path(path).name != wanted]
+    if not others:
+        return None
+    return fault(
+        "LD_PRELOAD",
+        f"that of {place} names {others[0]}, but the program uses {_ABI[family]}: without "
+        "`lacuna run` in front, lacuna does not work",
+        f"name {wanted} there; or leave LD_PRELOAD out, and start with `lacuna run`",
+    )
 
 
 def launcher(kind: str, path: str, of_launcher: str | None, of_program: str | None) -> Finding:
@@ -205,7 +225,7 @@ def environment(ranks: Sequence[Rank]) -> Finding:
 
 def at_work(log: Sequence[str]) -> Finding:
     """Whether lacuna says that it is on."""
-    name = "lacuna"
+    name = AT_WORK
     for line in log:
         if line.startswith(_ON):
             return ok(name, f"on: {line.partition(': ')[2].partition(';')[0]}")

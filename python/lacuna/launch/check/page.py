@@ -41,12 +41,23 @@ class Section:
     findings: list[Finding]
 
 
-def doctor(words: list[str], as_json: bool) -> int:
-    """Prints the page; 1 if there are faults."""
-    sections = [Section("this machine", machine_findings(os.environ))]
-    words = start.without_lacuna_run(words) if words else words
+def doctor(words: list[str], as_json: bool, mpi: str | None = None) -> int:
+    """Prints the page; 1 if there are faults. `mpi`: as in `lacuna run --mpi`."""
     if words:
-        sections.append(Section(shlex.join(words), launch_findings(words, os.environ)))
+        words, named = start.without_lacuna_run(words)
+        mpi = mpi or named
+    family = paths.family_of(mpi) if mpi else None
+    if mpi and not words:
+        raise LacunaError(
+            Exit.USAGE,
+            "--mpi without a launch",
+            "give one, as in: lacuna doctor --mpi mpich -- mpirun -n 2 ./program",
+        )
+    sections = [Section("this machine", machine_findings(os.environ))]
+    if words:
+        started_as = ["lacuna", "run", *(["--mpi", mpi] if mpi else []), *words]
+        found = launch_findings(words, os.environ, family)
+        sections.append(Section(shlex.join(started_as), found))
     else:
         sections += _installed()
     if as_json:
@@ -88,8 +99,10 @@ def machine_findings(environment: Mapping[str, str]) -> list[Finding]:
     return found
 
 
-def launch_findings(words: list[str], environment: Mapping[str, str]) -> list[Finding]:
-    """What can be said of a launch."""
+def launch_findings(
+    words: list[str], environment: Mapping[str, str], family: str | None = None
+) -> list[Finding]:
+    """What can be said of a launch. `family`: that of --mpi."""
     try:
         launcher = launchers.find(words[0])
     except LacunaError as error:
@@ -104,7 +117,7 @@ def launch_findings(words: list[str], environment: Mapping[str, str]) -> list[Fi
             )
         ]
     all_facts = [facts.program(program) for program in programs]
-    found = [launch.program(one) for one in dict.fromkeys(all_facts)]
+    found = [launch.program(one, family is not None) for one in dict.fromkeys(all_facts)]
     one = next((program for program in all_facts if program.family), all_facts[0])
     if launcher is not None:
         path = shutil.which(words[0]) or words[0]
@@ -119,14 +132,25 @@ def launch_findings(words: list[str], environment: Mapping[str, str]) -> list[Fi
                 "start them apart",
             ),
         ]
-    return found + _rank_findings(launcher, words, one, environment)
+    if family and not one.family:
+        beside = one.library or _library_beside(words[0] if launcher else None, family)
+        one = replace(one, family=family, soname=_SONAMES[family][0], library=beside)
+    family = family or one.family or (launcher.family if launcher else None)
+    if family:
+        for place, value in start.named_preloads(launcher, words, environment):
+            wrong = launch.named_preload(place, facts.lacuna_in(value), family)
+            found += [wrong] if wrong else []
+    return found + _rank_findings(launcher, words, one, environment, family)
 
 
 def _rank_findings(
-    launcher: Launcher | None, words: list[str], one: Program, environment: Mapping[str, str]
+    launcher: Launcher | None,
+    words: list[str],
+    one: Program,
+    environment: Mapping[str, str],
+    family: str | None,
 ) -> list[Finding]:
-    """What the probe finds, started like the program."""
-    family = one.family or (launcher.family if launcher else None)
+    """What the probe finds, started like the program, with lacuna for this family."""
     if family is None and one.wrong:
         return []
     if family is None:
@@ -242,7 +266,8 @@ def _installed() -> list[Section]:
         )
         launcher = launchers.find(command[0])
         title = f"{mpis.TITLE[mpi.name]}, {mpi.prefix}"
-        sections.append(Section(title, _rank_findings(launcher, command, one, environment)))
+        found_here = _rank_findings(launcher, command, one, environment, family)
+        sections.append(Section(title, found_here))
     return sections
 
 
@@ -279,7 +304,15 @@ def lines(sections: list[Section]) -> list[str]:
     for level in (FAULT, WARNING):
         count = _count(sections, level)
         counts.append(f"{count or 'no'} {level}{'' if count == 1 else 's'}")
+    if not _count(sections, FAULT) and not all(map(_was_seen_at_work, sections[1:])):
+        unknown = "not known whether lacuna is at work, as no probe ran in the ranks"
+        return [*result, f"{unknown}; {counts[1]}"]
     return [*result, ", ".join(counts)]
+
+
+def _was_seen_at_work(section: Section) -> bool:
+    """Whether a probe ran in the ranks of a launch."""
+    return any(one.check == launch.AT_WORK for one in section.findings)
 
 
 def _wrapped(words: str, first: str, rest: str) -> list[str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -24,6 +25,7 @@ SECONDS = 60.0
 _SECONDS_TO_END = 5.0
 _LOG = re.compile(r"lacuna(\[\d+\])?: .*")
 _ANSWER = re.compile(re.escape(probe.MARK) + r"(\{.*?\})\s*$", re.MULTILINE)
+_SETS_PRELOAD = re.compile(rf"(?:^|[,=]){run.PRELOAD}=([^,]*)")
 _FIRST_LINES = 3
 # The probe must not write over a report of the user's.
 _NOT_FOR_THE_PROBE = ("LACUNA_REPORT", "LACUNA_COSTS")
@@ -178,18 +180,66 @@ def read(code: int | None, text: str) -> Started:
     )
 
 
-def without_lacuna_run(words: list[str]) -> list[str]:
-    """`lacuna run` and its options before the launcher are what doctor does anyway."""
+def without_lacuna_run(words: list[str]) -> tuple[list[str], str | None]:
+    """The command without `lacuna run` and its options, which are what doctor does anyway; and the
+    value of --mpi among these.
+    """
     if Path(words[0]).name != "lacuna" or words[1:2] != ["run"]:
-        return words
-    at = 2
+        return words, None
+    at, mpi = 2, None
     while at < len(words) and words[at].startswith("-"):
         if words[at] == "--":
-            return words[at + 1 :]
-        takes_value = words[at] in run.TAKE_A_VALUE or (
-            words[at] in (run.REPORT, run.COSTS)
-            and words[at + 1 : at + 2]
-            and words[at + 1].endswith(".json")
+            return words[at + 1 :], mpi
+        name, is_set, value = words[at].partition("=")
+        takes_value = not is_set and (
+            name in run.TAKE_A_VALUE
+            or (
+                name in (run.REPORT, run.COSTS)
+                and words[at + 1 : at + 2]
+                and words[at + 1].endswith(".json")
+            )
         )
+        if name == "--mpi":
+            mpi = value if is_set else " ".join(words[at + 1 : at + 2])
         at += 2 if takes_value else 1
-    return words[at:]
+    return words[at:], mpi
+
+
+def named_preloads(
+    launcher: Launcher | None, words: list[str], environment: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Each LD_PRELOAD that reaches the ranks if the command is started without `lacuna run`: where
+    it is set, and its value. One that the command sets replaces that of the environment.
+    """
+    found = []
+    contexts = launchers.split_contexts(launcher, words[1:]) if launcher else [words]
+    for context in contexts:
+        at = launchers.program_at(launcher, context) if launcher else 0
+        options = context[:at]
+        program = run.first_program(context[at:]) if at is not None else []
+        if program and Path(program[0]).name == "env":
+            options = [*options, *itertools.takewhile(_may_set, program[1:])]
+        value = _preload_in(options)
+        place = "the command"
+        if value is None:
+            value, place = environment.get(run.PRELOAD, ""), "the environment"
+        if value and (place, value) not in found:
+            found.append((place, value))
+    return found
+
+
+def _may_set(word: str) -> bool:
+    """Whether a word behind `env` is an option or a variable, not yet the program."""
+    return word.startswith("-") or "=" in word
+
+
+def _preload_in(options: list[str]) -> str | None:
+    """The LD_PRELOAD in options: -x NAME=VALUE, -genv NAME VALUE, --export=ALL,NAME=VALUE and so
+    on."""
+    for at, word in enumerate(options):
+        if word == run.PRELOAD and at and options[at - 1].lstrip("-") in ("genv", "env"):
+            return "".join(options[at + 1 : at + 2])
+        said = _SETS_PRELOAD.search(word)
+        if said:
+            return said[1]
+    return None
