@@ -199,6 +199,14 @@ def tune_command(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw what the table decides into this PNG file.")
     ] = None,
+    max_load: Annotated[
+        float,
+        typer.Option(
+            "--max-load",
+            metavar="LOAD",
+            help="Warn if the load average of this node is above it at the start.",
+        ),
+    ] = 0.5,
     mpi_root: MpiRoot = None,
 ) -> None:
     """Measure for which messages packing first is faster than the MPI library; keep the result as
@@ -221,7 +229,8 @@ def tune_command(
         from lacuna.tune import compiled as compiled_tune
 
         root = mpi_root or paths.default_mpi_root()
-        compiled_tune.tune_compiled(mpis.spelled_out(mpi or []), root, quick, output, adds, seconds)
+        names = mpis.spelled_out(mpi or [])
+        compiled_tune.tune_compiled(names, root, quick, output, adds, seconds, max_load)
         return
     from lacuna.tune import messages as tune
 
@@ -234,6 +243,7 @@ def tune_command(
             output,
             mpi_root or paths.default_mpi_root(),
             plot,
+            max_load,
         )
     )
 

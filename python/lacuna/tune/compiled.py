@@ -64,6 +64,7 @@ def tune_compiled(
     output: Path | None,
     adds: bool,
     seconds: float | None = None,
+    most_load: float = tune.MOST_LOAD,
 ) -> None:
     """Measures each library, writes its table, prints its decisions.
 
@@ -86,6 +87,8 @@ def tune_compiled(
                 "give one with --output",
             )
         results.make_folders([place])
+        if target is targets[0]:
+            tune.warn_if_busy(most_load)
         todo = messages(quick)
         starts = _QUICK_STARTS if quick else _STARTS
         with Progress(starts) as progress:

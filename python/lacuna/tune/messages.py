@@ -32,6 +32,7 @@ _SECONDS = 0.1  # for a message
 _QUICK_SECONDS = 0.02
 _NAME_OF_FAMILY = {"mpich": "mpich", "ompi": "openmpi", "mpiabi": "mpiabi"}
 _WIDTH = 140
+MOST_LOAD = 0.5  # of the node, before it is measured
 
 
 @dataclass
@@ -45,6 +46,21 @@ class Options:
     output: Path | None
     mpi_root: Path
     plot: Path | None = None
+    most_load: float = MOST_LOAD
+
+
+def warn_if_busy(most_load: float) -> None:
+    """Says on stderr that other work runs on this node, which slows what is measured."""
+    try:
+        load = os.getloadavg()[0]
+    except OSError:
+        return
+    if load > most_load:
+        print(
+            f"lacuna tune: other work runs on this node (load {load:.1f}), so the table may be "
+            "useless; measure again when nothing else runs",
+            file=sys.stderr,
+        )
 
 
 def tune(options: Options) -> None:
@@ -62,6 +78,8 @@ def tune(options: Options) -> None:
         results.make_folders([wanted])
     else:
         results.make_folder(_known(paths.cache()))
+    if not options.network:  # else the nodes are others
+        warn_if_busy(options.most_load)
     for target in targets:
         with Progress(1 if options.network else 2) as progress:
             told, cells = measure(target, options.quick, not options.network, progress)

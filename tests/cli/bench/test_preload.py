@@ -12,6 +12,7 @@ from lacuna.bench.preload import calls as preload_calls
 from lacuna.bench.preload.row import Row
 from lacuna.messages import ratios as preload_times
 from lacuna.messages import shapes as preload_rows
+from lacuna.tune import messages as tune
 from lacuna.tune import rules as tune_table
 
 
@@ -248,8 +249,19 @@ def test_tune_says_what_it_lacks(lacuna):
     one_line_error(lacuna("bench", "preload", "--only", "x"), 2, "unknown part in --only: x")
 
 
+def test_tune_warns_on_a_busy_node(monkeypatch, capsys):
+    for load, said in ((6.07, ["other work runs on this node (load 6.1)"]), (0.5, [])):
+        monkeypatch.setattr("os.getloadavg", lambda load=load: (load, 0.0, 0.0))
+        tune.warn_if_busy(tune.MOST_LOAD)
+        told = capsys.readouterr()
+        assert [line.split(": ", 1)[1].split(",")[0] for line in told.err.splitlines()] == said
+        assert told.out == ""
+    tune.warn_if_busy(7)
+    assert capsys.readouterr().err == ""
+
+
 def test_tune_names_a_library_that_the_ranks_do_not_find(lacuna):
-    words = ("tune", "--mpi", "mpiabi", "--quick", "--output", "table.json")
+    words = ("tune", "--mpi", "mpiabi", "--quick", "--output", "table.json", "--max-load", "1e9")
     result = lacuna(*words, "mpiexec.mpich", "-n", "2")
     one_line_error(result, 3, "a library of mpiabi", "libmpi_abi.so.1", "LD_LIBRARY_PATH")
 
