@@ -240,7 +240,8 @@ def installed(tmp_path, monkeypatch):
     (prefix / "include").symlink_to(ROOT / "include")
     for name in ("liblacuna.so", "liblacuna.so.0"):
         (prefix / "lib" / name).symlink_to(BUILD / "lib" / name)
-    (prefix / "lib/pkgconfig/lacuna.pc").write_bytes((BUILD / "lacuna.pc").read_bytes())
+    package = (BUILD / "CMakeFiles/installed/lacuna.pc").read_bytes()
+    (prefix / "lib/pkgconfig/lacuna.pc").write_bytes(package)
     monkeypatch.setenv("PKG_CONFIG_PATH", str(prefix / "lib/pkgconfig"))
     monkeypatch.setenv("LD_LIBRARY_PATH", f"{prefix / 'lib'}:{MPI_ROOT / 'mpich' / 'lib'}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

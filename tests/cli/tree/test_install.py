@@ -128,6 +128,14 @@ def test_pkg_config(prefix, tmp_path):
     assert do("pkg-config", "--modversion", "lacuna", **path).strip() == VERSION
 
 
+def test_pkg_config_of_the_build_tree(tmp_path):
+    (tmp_path / "engine.c").write_text(ENGINE)
+    path = {"PKG_CONFIG_PATH": str(BUILD / "lib/pkgconfig")}
+    flags = do("pkg-config", "--cflags", "--libs", "lacuna", **path).split()
+    do("cc", "-Wall", "-Werror", tmp_path / "engine.c", "-o", tmp_path / "engine", *flags)
+    assert do(tmp_path / "engine") == "0 2 4\n"
+
+
 def test_find_package(prefix, tmp_path):
     texts = {"engine.c": ENGINE, "engine.cpp": ENGINE_HPP, "decode.c": DECODE}
     for name, text in (texts | {"CMakeLists.txt": PROJECT}).items():
