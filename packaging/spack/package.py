@@ -20,7 +20,7 @@ MPI_WHEELS = (
 
 
 class Lacuna(CMakePackage):
-    """MPI derived datatypes as fast as plain copies, in programs that exist: libraries to preload,
+    """MPI derived datatypes, several times as fast, in programs that exist: libraries to preload,
     the lacuna command that loads them, and a library that packs data with gaps."""
 
     homepage = "https://pypi.org/project/lacuna-mpi"  # once it is there

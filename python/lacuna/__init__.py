@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""lacuna: MPI derived datatypes as fast as plain copies. The command line and its parts."""
+"""lacuna: MPI derived datatypes, several times as fast. The command line and its parts."""
 
 from lacuna.version import VERSION
 

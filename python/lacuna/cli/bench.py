@@ -327,7 +327,7 @@ def _gpu(
     type_text: Annotated[str | None, typer.Option("--type", help="Only this type.")] = None,
     count: Annotated[int, typer.Option("--count", min=1, help="Number of elements of --type.")] = 1,
     json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write the rows to this CSV file.")
+        Path | None, typer.Option("--json", help="Write the rows to this JSON file.")
     ] = None,
     csv_file: _Csv = None,
 ) -> None:

@@ -28,7 +28,7 @@ from lacuna.cli.options import MPI_NAMES, Hosts, LaunchAgent, Mpi, MpiRoot
 from lacuna.cli.run import run_command
 
 app = typer.Typer(
-    help="MPI derived datatypes as fast as plain copies.",
+    help="MPI derived datatypes, several times as fast, in programs that exist.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
