@@ -11,7 +11,7 @@
 namespace lacuna::bench {
 namespace {
 
-// The index lists of a type in the order of its text, in blocks.
+// The index lists of a type, in the order of its text. An entry counts blocks, not elements.
 void find_lists(const Type& type, std::vector<std::vector<int>>& lists) {
   if (type.combiner == Combiner::kIndexedBlock) {
     std::vector<int> list;

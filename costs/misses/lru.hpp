@@ -74,7 +74,7 @@ class Levels {
     for (const Geometry& one : geometries) levels_.emplace_back(one);
   }
 
-  // An access within one unit of each level.
+  // One access, which crosses no line (in a TLB: no page) of any level.
   void use(uint64_t address, bool is_write) {
     for (size_t i = 0; i < levels_.size(); ++i) {
       if (levels_[i].use(address)) return;

@@ -278,7 +278,7 @@ TEST_F(Api, LentPieces) {
   EXPECT_EQ(std::vector<int>(back, back + 6), (std::vector<int>{7, 0, 8, 0, 4, 0}));
   lacuna_pack_stream_destroy(out);
   lacuna_unpack_stream_destroy(in);
-  // A piece that is larger than all buffers may be.
+  // A piece that does not fit into the pool is refused.
   lacuna_plan_destroy(plan);
   plan = planned("vector(3000000000000, 1, 2, int)");
   ASSERT_EQ(lacuna_pack_stream_create(plan, mem, 1, &out), LACUNA_OK);

@@ -225,8 +225,8 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_pack_stream_seek(lacuna_pack_st
                                                                   int64_t begin);
 LACUNA_API void lacuna_pack_stream_destroy(lacuna_pack_stream* stream);
 
-/* What has come is surely in memory only after a flush, after the last byte of a message that was
- * never sought in, and after the stream is destroyed. Of bytes that came twice the later stay. */
+/* Data are certain to be in `mem` only after a flush, after the last byte of a message on which
+ * seek was never called, or after destroy. If a byte is given twice, the later value stays. */
 typedef struct lacuna_unpack_stream lacuna_unpack_stream;
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_unpack_stream_create(
     const lacuna_plan* plan, void* mem, int64_t count, lacuna_unpack_stream** stream);

@@ -262,7 +262,7 @@ class PackStream {
   detail::Handle<lacuna_pack_stream> handle_;
 };
 
-// What has come is surely in memory after a flush, and when it is destroyed.
+// Data are certain to be in memory after a flush, and when it is destroyed.
 class UnpackStream {
  public:
   UnpackStream(const Plan& plan, void* mem, int64_t count)

@@ -29,7 +29,8 @@ struct SendSource {
   MPI_Count count = 0;
   int64_t bytes = 0;
   Account account;
-  // Sends a token instead, while serial_of(comm) is this (direct/rooms/ranks.hpp). 0: never.
+  // Each start sends a token instead, while serial_of(comm) (direct/rooms/ranks.hpp) equals this;
+  // 0: never.
   uint64_t serial = 0;
   const direct::Peer* peer = nullptr;
   SendMode mode = SendMode::kStandard;

@@ -153,7 +153,8 @@ bool expect(const Decision& decision, Destination* side, HeldOperation* operatio
   return true;
 }
 
-// Not where lacuna would not see all synchronisations.
+// Whether an operation may be completed later: only if lacuna sees every synchronisation call. Else
+// it is declined and logged.
 bool may_hold(const TypeRecord& record) {
   if (!runtime().one_sided) log_type(record, Outcome::kHiddenCompletion);
   return runtime().one_sided;

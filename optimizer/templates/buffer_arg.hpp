@@ -45,7 +45,8 @@ extern "C" int lacuna_template_may_overrun(MPI_Comm comm);
 // between processes in one copy.
 extern "C" int lacuna_template_is_preloaded();
 
-// finalize.cpp: has MPI_Finalize call `function` before it does anything else; whether it will.
+// finalize.cpp: registers `function` to be called first in MPI_Finalize. Returns whether that
+// worked.
 extern "C" int lacuna_template_at_finalize(MPI_Comm_delete_attr_function* function);
 
 namespace lacuna::compiled {

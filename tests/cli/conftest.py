@@ -89,7 +89,7 @@ def run_quietly(words, environment, folder=None):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=280,  # it hangs: this takes a few when nothing else runs
+        timeout=280,  # only a hang takes so long: usually it is a few seconds
         check=False,
     )
 

@@ -84,7 +84,7 @@ class Tally:
 
 
 def choices(mpi: mpis.Installed, ranks: int) -> dict[str, str]:
-    """More ranks than cores must give way, which the libraries do if they are told."""
+    """Settings for more ranks than cores: the libraries then yield while they wait."""
     if mpi.kind == "openmpi":
         ours = {"mpi_yield_when_idle": "1", "pml": "ob1", "btl": "^ofi"}
         return {f"OMPI_MCA_{name}": value for name, value in ours.items()} | {

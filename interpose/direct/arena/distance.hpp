@@ -82,7 +82,7 @@ void record_sample(uint32_t peer, DistanceClock::duration took) noexcept;
 // then. Returns the distance to report to the sender; kUnknown: nothing new.
 Distance sample_distance(const Region& region, uint32_t sender) noexcept;
 // The distance as this process has measured it. `token`: the id of a token, or the number of a
-// call; used only if LACUNA_DISTANCE is "turns".
+// call; used only if LACUNA_DISTANCE is "alternate".
 Distance distance_from(uint32_t peer, uint64_t token) noexcept;
 
 // For a sender: records the distance that the receiver of a token has reported, and returns the

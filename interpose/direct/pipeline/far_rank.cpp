@@ -39,7 +39,8 @@ FarRank* find_far_rank(int rank) noexcept {
   return found != far_ranks().end() ? &found->second : nullptr;
 }
 
-// A note has the sum of all messages, so one makes up for those that were left out.
+// Tells the sender how much has been received, so that its window opens. A note has totals, so a
+// later one covers those that were not sent.
 void note_received(int rank, FarRank* from, int64_t bytes) noexcept {
   const Next& next = next_functions();
   from->received_bytes += bytes;

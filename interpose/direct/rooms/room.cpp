@@ -29,9 +29,9 @@ constexpr uint32_t kAllUsed = ~uint32_t{0};
 
 constinit std::atomic<uint32_t> g_votes{0};
 
-// Votes so far, with this one (for is_sample_due()). A vote has just been written by another core,
-// so the load that finds it takes as long as a cache line takes from there, however long was
-// waited.
+// Counts this vote; returns the votes so far, by which is_sample_due() decides. The load that finds
+// a peer's vote fetches the line from the peer's core, however long this rank has waited: its time
+// tells how far away that core is.
 uint32_t count_votes() noexcept {
   const uint32_t votes = g_votes.load(std::memory_order_relaxed) + 1;
   g_votes.store(votes, std::memory_order_relaxed);

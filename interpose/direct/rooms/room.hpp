@@ -184,8 +184,8 @@ struct OwnVote {
 // Writes this rank's vote (`own` null: no) and reads the others'. True: nobody said no, somebody
 // has gaps, and somebody has enough data. `alive`: false if a member has died.
 bool vote(Room* room, const Call& call, const OwnVote* own, bool* alive) noexcept;
-// Call where a call fails here that all have voted for. The others may wait for this rank's data,
-// or for it to consume theirs: they learn of it from its slot.
+// Call this when a collective fails in this rank after the rank has voted yes. The others may wait
+// for this rank's data, or for it to consume theirs: its vote slot tells them.
 void give_up_call(const Room& room) noexcept;
 // Whether this member has done so in the current call.
 bool has_given_up(const Room& room, const Member& member) noexcept;
