@@ -34,7 +34,7 @@ std::string_view sentence_of(Outcome outcome) {
     case Outcome::kContiguous:
       return "declined: it is contiguous";
     case Outcome::kLongRuns:
-      return "declined: packing first is not expected to be faster";
+      return "declined: the library is as fast";
     case Outcome::kNoMemory:
       return "declined: the pool of buffers is full (LACUNA_POOL_MB), or out of memory";
     case Outcome::kHiddenCompletion:

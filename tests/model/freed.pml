@@ -131,7 +131,7 @@ proctype Main() {
 #endif
     assert(memory[2 * heard] == NEW && memory[2 * heard + 1] == NEW);
     n++
-  /* The communicator is no longer used before the program is told of all messages. */
+  /* The communicator is no longer used before the program learns of all messages. */
   :: END == 0 -> break
   :: else -> break
   od;

@@ -150,7 +150,7 @@ def test_the_log_says_that_lacuna_is_on(mpi):
     assert on.startswith(f"lacuna[0]: on: lacuna {VERSION} under ") and "; table: shipped" in on
     assert re.search(r", 2 ranks; CPU: [a-z0-9-]+ \((family \d+ model \d+|AArch64)\); table: ", on)
     assert on.endswith("; shared-memory path on")
-    # A type that is made 50 times is told of once by each rank.
+    # A type that is made 50 times is logged once by each rank.
     for rank in (0, 1):
         told = [line for line in lines if line.startswith(f"lacuna[{rank}]: vector(32, 1, 7, doub")]
         assert len(told) == len(set(told)) > 0
