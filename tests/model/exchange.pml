@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Collectives in a room, i.e. on a communicator in shared memory (room.cpp, exchange.cpp and
- * window.cpp in interpose/direct/rooms). Each member first writes its vote into its seats. Then the
+ * window.cpp in interpose/direct/rooms). Each member first writes its vote into a slot. Then the
  * data go through a window for each pair, which holds fewer pieces than there are. The last process
  * that uses a region, a reader or its owner, frees it. All members send to all, or one to all
  * others. A member that has no free region, or does not want to take part, votes no and goes on at
- * once; then nobody takes part. Each member begins its next call (turn) when it has finished this
- * one.
+ * once; then nobody takes part. Each member begins its next call when it has finished this one.
  *
  * Left out: a member that dies, or gives up after the vote (kGaveUp in vote_slot.hpp).
  *
  * Every interleaving is checked, with sequentially consistent memory, as in handover.pml.
  *
- * Asserted: all members come to the same decision in each turn; each piece that is read is that of
- * this turn, this pair and this place; in the end all regions are free; no process is blocked for
+ * Asserted: all members come to the same decision in each call; each piece that is read is that of
+ * this call, this pair and this place; in the end all regions are free; no process is blocked for
  * ever (invalid end states). With -DBREAK_... a mistake is built in, which must be found (run.py).
  */
 
 #ifndef MEMBERS
 #define MEMBERS 2
 #endif
-#ifndef TURNS
-#define TURNS 3
+#ifndef CALLS
+#define CALLS 3
 #endif
 #ifndef REGIONS
 #define REGIONS 1 /* of each member */
@@ -30,7 +29,7 @@
 #define PIECES 2  /* of each rank's data */
 #endif
 #ifndef ROOTED
-#define ROOTED 0  /* in odd turns member 0 gives, and nobody else */
+#define ROOTED 0  /* in odd calls member 0 gives, and nobody else */
 #endif
 #ifndef THREADS
 #define THREADS 0 /* members read each other's memory, and each has another thread that reserves, too */
@@ -40,19 +39,19 @@
 #else
 #define USERS MEMBERS
 #endif
-#define GIVES(turn, member) (!ROOTED || (turn) % 2 == 0 || (member) == 0)
+#define GIVES(call, member) (!ROOTED || (call) % 2 == 0 || (member) == 0)
 #define WINDOW 1  /* pieces */
-#define SEATS 2
+#define SLOTS 2
 #define NONE 255
-#define SEAT(member, turn) ((member) * SEATS + (turn) % SEATS)
+#define SLOT(member, call) ((member) * SLOTS + (call) % SLOTS)
 #define REGION(member, region) ((member) * REGIONS + (region))
 #define LANE(member, region, to) (REGION(member, region) * MEMBERS + (to))
-#define PIECE(turn, from, to, i) ((((turn) * MEMBERS + (from)) * MEMBERS + (to)) * PIECES + (i))
+#define PIECE(call, from, to, i) ((((call) * MEMBERS + (from)) * MEMBERS + (to)) * PIECES + (i))
 
-/* Seats: turn and vote in one word, and the region of a vote for it. */
-byte seat_turn[MEMBERS * SEATS];
-bool seat_yes[MEMBERS * SEATS];
-byte seat_region[MEMBERS * SEATS];
+/* Vote slots: call number and vote in one word, and the region of a vote for it. */
+byte slot_call[MEMBERS * SLOTS];
+bool slot_yes[MEMBERS * SLOTS];
+byte slot_region[MEMBERS * SLOTS];
 
 byte window[MEMBERS * REGIONS * MEMBERS];
 byte published[MEMBERS * REGIONS * MEMBERS];
@@ -60,7 +59,7 @@ byte consumed[MEMBERS * REGIONS * MEMBERS];
 byte users[MEMBERS * REGIONS];
 bool taken[MEMBERS * REGIONS];
 
-byte decision[TURNS + 1]; /* 0: not yet, 1: no, 2: yes */
+byte decision[CALLS + 1]; /* 0: not yet, 1: no, 2: yes */
 byte over;
 
 inline reserve() {
@@ -91,37 +90,37 @@ inline reserve() {
 }
 
 inline vote() {
-  /* A member that has voted in the turn after one with a yes has read all seats of that one. */
+  /* A member that has voted in the call after one with a yes has read all votes of that one. */
 #ifndef BREAK_NO_READERS
   if
-  :: turn_taken != 0 && turn >= turn_taken + SEATS ->
+  :: call_taken != 0 && call >= call_taken + SLOTS ->
     j = 0;
     do
-    :: j < MEMBERS -> (seat_turn[SEAT(j, turn_taken + 1)] > turn_taken); j++
+    :: j < MEMBERS -> (slot_call[SLOT(j, call_taken + 1)] > call_taken); j++
     :: else -> break
     od;
-    turn_taken = 0
+    call_taken = 0
   :: else
   fi;
 #endif
-#ifdef BREAK_TURN_FIRST
-  atomic { seat_turn[SEAT(me, turn)] = turn; seat_yes[SEAT(me, turn)] = yes };
+#ifdef BREAK_CALL_FIRST
+  atomic { slot_call[SLOT(me, call)] = call; slot_yes[SLOT(me, call)] = yes };
 #endif
-  seat_region[SEAT(me, turn)] = mine;
-  atomic { seat_turn[SEAT(me, turn)] = turn; seat_yes[SEAT(me, turn)] = yes };
+  slot_region[SLOT(me, call)] = mine;
+  atomic { slot_call[SLOT(me, call)] = call; slot_yes[SLOT(me, call)] = yes };
   all = yes;
   j = 0;
   do
   :: j < MEMBERS && all ->
-    (seat_turn[SEAT(j, turn)] >= turn);
+    (slot_call[SLOT(j, call)] >= call);
     atomic {
 #ifdef BREAK_AHEAD
-      all = seat_yes[SEAT(j, turn)] /* who is ahead has said what it says now */
+      all = slot_yes[SLOT(j, call)] /* who is ahead has said what it says now */
 #else
-      all = seat_turn[SEAT(j, turn)] == turn && seat_yes[SEAT(j, turn)]
+      all = slot_call[SLOT(j, call)] == call && slot_yes[SLOT(j, call)]
 #endif
     }
-    theirs[j] = seat_region[SEAT(j, turn)];
+    theirs[j] = slot_region[SLOT(j, call)];
     j++
   :: else -> break
   od;
@@ -129,8 +128,8 @@ inline vote() {
   all = yes;
 #endif
   atomic {
-    assert(decision[turn] == 0 || decision[turn] == 1 + all);
-    decision[turn] = 1 + all
+    assert(decision[call] == 0 || decision[call] == 1 + all);
+    decision[call] = 1 + all
   }
 }
 
@@ -144,11 +143,11 @@ inline exchange() {
       sent[j] = 0;
       got[j] = 0;
       if
-      :: j != me && GIVES(turn, me) -> left = left + PIECES
+      :: j != me && GIVES(call, me) -> left = left + PIECES
       :: else
       fi;
       if
-      :: j != me && GIVES(turn, j) -> left = left + PIECES
+      :: j != me && GIVES(call, j) -> left = left + PIECES
       :: else
       fi;
       j++
@@ -162,16 +161,16 @@ inline exchange() {
     select (j : 0 .. MEMBERS - 1);
     if
 #ifdef BREAK_NO_WINDOW
-    :: j != me && GIVES(turn, me) && sent[j] < PIECES ->
+    :: j != me && GIVES(call, me) && sent[j] < PIECES ->
 #else
-    :: j != me && GIVES(turn, me) && sent[j] < PIECES && sent[j] - consumed[LANE(me, mine, j)] < WINDOW ->
+    :: j != me && GIVES(call, me) && sent[j] < PIECES && sent[j] - consumed[LANE(me, mine, j)] < WINDOW ->
 #endif
-      window[LANE(me, mine, j)] = PIECE(turn, me, j, sent[j]);
+      window[LANE(me, mine, j)] = PIECE(call, me, j, sent[j]);
       sent[j] = sent[j] + 1;
       published[LANE(me, mine, j)] = sent[j];
       left--
-    :: j != me && GIVES(turn, j) && got[j] < PIECES && published[LANE(j, theirs[j], me)] > got[j] ->
-      assert(window[LANE(j, theirs[j], me)] == PIECE(turn, j, me, got[j]));
+    :: j != me && GIVES(call, j) && got[j] < PIECES && published[LANE(j, theirs[j], me)] > got[j] ->
+      assert(window[LANE(j, theirs[j], me)] == PIECE(call, j, me, got[j]));
       got[j] = got[j] + 1;
       consumed[LANE(j, theirs[j], me)] = got[j];
       left--
@@ -192,7 +191,7 @@ inline exchange() {
 inline leave() {
   j = 0;
   do
-  :: j < MEMBERS && j != me && GIVES(turn, j) ->
+  :: j < MEMBERS && j != me && GIVES(call, j) ->
     atomic {
       users[REGION(j, theirs[j])] = users[REGION(j, theirs[j])] - 1;
       last = users[REGION(j, theirs[j])] == 0
@@ -205,7 +204,7 @@ inline leave() {
     :: else
     fi;
     j++
-  :: j < MEMBERS && !(j != me && GIVES(turn, j)) -> j++
+  :: j < MEMBERS && !(j != me && GIVES(call, j)) -> j++
   :: else -> break
   od;
 #ifndef BREAK_OWNER_LEAVES
@@ -259,28 +258,28 @@ proctype Other(byte me) {
 }
 
 proctype Member(byte me) {
-  byte turn = 1, turn_taken = 0, j, r, mine, left;
+  byte call = 1, call_taken = 0, j, r, mine, left;
   byte theirs[MEMBERS], sent[MEMBERS], got[MEMBERS];
   bool yes, all, last;
   do
-  :: turn <= TURNS ->
+  :: call <= CALLS ->
     mine = NONE;
     yes = false;
     if
-    :: GIVES(turn, me) -> reserve(); yes = mine != NONE
-    :: !GIVES(turn, me) -> yes = true
+    :: GIVES(call, me) -> reserve(); yes = mine != NONE
+    :: !GIVES(call, me) -> yes = true
     :: skip /* for this member the library must do it */
     fi;
     vote();
     if
-    :: all -> turn_taken = turn; exchange(); leave(); send_something()
+    :: all -> call_taken = call; exchange(); leave(); send_something()
     :: else ->
       if
       :: mine != NONE -> taken[REGION(me, mine)] = false
       :: else
       fi
     fi;
-    turn++
+    call++
   :: else -> break
   od;
   over++;

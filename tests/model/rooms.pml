@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rooms that use the same seats one after the other (interpose/direct/rooms/room.cpp).
+ * Rooms that use the same vote slots one after the other (interpose/direct/rooms/room.cpp).
  * Communicators of two out of three processes are made, used for some collectives and freed, each
  * process at its own pace. A room has a number that is free in all its members. A member that frees
- * its communicator gives the number back when all old members have read that its last turn had a
- * yes. What happens in such a turn is in exchange.pml.
+ * its communicator gives the number back when all old members have read that its last call had a
+ * yes. What happens in such a call is in exchange.pml.
  *
- * Asserted: all members of a room come to the same decision in each turn; in the end all numbers
+ * Asserted: all members of a room come to the same decision in each call; in the end all numbers
  * have been given back; no process is blocked for ever (invalid end states). With -DBREAK_... a
  * mistake is built in, which must be found (run.py).
  */
@@ -14,22 +14,22 @@
 #ifndef COMMS
 #define COMMS 3
 #endif
-#ifndef TURNS
-#define TURNS 2
+#ifndef CALLS
+#define CALLS 2
 #endif
 #ifndef NUMBERS
 #define NUMBERS 2
 #endif
 #define PROCESSES 3
 #define MEMBERS 2 /* of a communicator: processes 0 and 1, or 0 and 2, or 1 and 2 */
-#define SEATS 2
+#define SLOTS 2
 #define IN(comm, process) ((process) != 2 - ((comm) - 1) % PROCESSES)
 #define FIRST(comm) (IN(comm, 0) -> 0 : 1)
 #define SECOND(comm) (IN(comm, 2) -> 2 : 1)
-#define SEAT(number, process, turn) (((number) * PROCESSES + (process)) * SEATS + (turn) % SEATS)
+#define SLOT(number, process, call) (((number) * PROCESSES + (process)) * SLOTS + (call) % SLOTS)
 
-byte seat_turn[NUMBERS * PROCESSES * SEATS];
-bool seat_yes[NUMBERS * PROCESSES * SEATS];
+byte slot_call[NUMBERS * PROCESSES * SLOTS];
+bool slot_yes[NUMBERS * PROCESSES * SLOTS];
 
 bool used[PROCESSES * NUMBERS];
 byte closing_comm[PROCESSES * NUMBERS]; /* 0: none */
@@ -37,10 +37,10 @@ byte closing_taken[PROCESSES * NUMBERS];
 
 /* The collective in which members agree on a number. */
 bool offer_used[(COMMS + 1) * PROCESSES * NUMBERS];
-byte offer_turn[(COMMS + 1) * PROCESSES];
+byte offer_call[(COMMS + 1) * PROCESSES];
 byte arrived[COMMS + 1];
 
-byte decision[(COMMS + 1) * (TURNS + 1)]; /* 0: not yet, 1: no, 2: yes */
+byte decision[(COMMS + 1) * (CALLS + 1)]; /* 0: not yet, 1: no, 2: yes */
 byte over;
 
 /* Numbers of freed communicators whose members have all read. */
@@ -54,7 +54,7 @@ inline sweep() {
       do
       :: j < PROCESSES ->
         left = left && (!IN(closing_comm[me * NUMBERS + n], j) ||
-                        seat_turn[SEAT(n, j, closing_taken[me * NUMBERS + n] + 1)] > closing_taken[me * NUMBERS + n]);
+                        slot_call[SLOT(n, j, closing_taken[me * NUMBERS + n] + 1)] > closing_taken[me * NUMBERS + n]);
         j++
       :: else -> break
       od;
@@ -76,18 +76,18 @@ inline agree() {
     :: n < NUMBERS -> offer_used[(comm * PROCESSES + me) * NUMBERS + n] = used[me * NUMBERS + n]; n++
     :: else -> break
     od;
-    offer_turn[comm * PROCESSES + me] = last;
+    offer_call[comm * PROCESSES + me] = last;
     arrived[comm]++
   }
   (arrived[comm] == MEMBERS);
   atomic {
     number = 0;
-    turn = 0;
+    call = 0;
     j = 0;
     do
     :: j < PROCESSES && IN(comm, j) ->
       if
-      :: offer_turn[comm * PROCESSES + j] > turn -> turn = offer_turn[comm * PROCESSES + j]
+      :: offer_call[comm * PROCESSES + j] > call -> call = offer_call[comm * PROCESSES + j]
       :: else
       fi;
       j++
@@ -104,26 +104,26 @@ inline agree() {
     :: number < NUMBERS -> used[me * NUMBERS + number] = true
     :: else
     fi
-#ifdef BREAK_FIRST_TURN
-    turn = 0
+#ifdef BREAK_FIRST_CALL
+    call = 0
 #endif
   }
 }
 
 inline say(what) {
   atomic {
-    seat_turn[SEAT(number, me, turn)] = turn;
-    seat_yes[SEAT(number, me, turn)] = what;
-    last = (turn > last -> turn : last)
+    slot_call[SLOT(number, me, call)] = call;
+    slot_yes[SLOT(number, me, call)] = what;
+    last = (call > last -> call : last)
   }
 }
 
 inline vote() {
   if
-  :: taken != 0 && turn >= taken + SEATS ->
+  :: taken != 0 && call >= taken + SLOTS ->
     j = 0;
     do
-    :: j < PROCESSES -> (!IN(comm, j) || seat_turn[SEAT(number, j, taken + 1)] > taken); j++
+    :: j < PROCESSES -> (!IN(comm, j) || slot_call[SLOT(number, j, taken + 1)] > taken); j++
     :: else -> break
     od;
     taken = 0
@@ -137,19 +137,19 @@ inline vote() {
   j = 0;
   do
   :: j < PROCESSES && yes ->
-    (!IN(comm, j) || seat_turn[SEAT(number, j, turn)] >= turn);
+    (!IN(comm, j) || slot_call[SLOT(number, j, call)] >= call);
     atomic {
-      yes = !IN(comm, j) || (seat_turn[SEAT(number, j, turn)] == turn && seat_yes[SEAT(number, j, turn)])
+      yes = !IN(comm, j) || (slot_call[SLOT(number, j, call)] == call && slot_yes[SLOT(number, j, call)])
     }
     j++
   :: else -> break
   od;
   atomic {
-    assert(decision[comm * (TURNS + 1) + i] == 0 || decision[comm * (TURNS + 1) + i] == 1 + yes);
-    decision[comm * (TURNS + 1) + i] = 1 + yes
+    assert(decision[comm * (CALLS + 1) + i] == 0 || decision[comm * (CALLS + 1) + i] == 1 + yes);
+    decision[comm * (CALLS + 1) + i] = 1 + yes
   }
   if
-  :: yes -> taken = turn
+  :: yes -> taken = call
   :: else
   fi
 }
@@ -157,7 +157,7 @@ inline vote() {
 inline close_room() {
 #ifndef BREAK_SILENT
   if
-  :: taken != 0 && taken == turn -> turn++; say(false)
+  :: taken != 0 && taken == call -> call++; say(false)
   :: else
   fi;
 #endif
@@ -174,7 +174,7 @@ inline close_room() {
 }
 
 proctype Process(byte me) {
-  byte comm = 1, turn, taken, last, number, i, j, n;
+  byte comm = 1, call, taken, last, number, i, j, n;
   bool yes, left;
   do
   :: comm <= COMMS && IN(comm, me) ->
@@ -183,7 +183,7 @@ proctype Process(byte me) {
     taken = 0;
     i = 0;
     do
-    :: number < NUMBERS && i < TURNS -> turn++; vote(); i++
+    :: number < NUMBERS && i < CALLS -> call++; vote(); i++
     :: else -> break
     od;
     if

@@ -112,7 +112,7 @@ MODELS = [
     ),
     Model(
         "exchange",
-        ("MEMBERS", "TURNS", "REGIONS", "PIECES", "ROOTED", "THREADS"),
+        ("MEMBERS", "CALLS", "REGIONS", "PIECES", "ROOTED", "THREADS"),
         [
             (2, 3, 1, 2, 0, 0),
             (2, 3, 2, 2, 0, 0),
@@ -125,7 +125,7 @@ MODELS = [
             "BREAK_AHEAD": ((2, 3, 1, 2, 0, 0), WRONG),  # a later vote is taken for this one
             # a slow member has not read that the vote was yes
             "BREAK_NO_READERS": ((2, 4, 1, 1, 1, 0), WRONG),
-            "BREAK_TURN_FIRST": ((2, 3, 1, 2, 0, 0), WRONG),  # read before it is written
+            "BREAK_CALL_FIRST": ((2, 3, 1, 2, 0, 0), WRONG),  # read before it is written
             "BREAK_OWN_VOTE": ((2, 3, 1, 2, 0, 0), WRONG),  # the others' votes do not count
             "BREAK_NO_WINDOW": ((2, 3, 1, 2, 0, 0), WRONG),  # an unread piece is overwritten
             "BREAK_FIRST_READER": ((3, 1, 1, 1, 0, 0), WRONG),  # freed while another one reads
@@ -135,12 +135,12 @@ MODELS = [
     ),
     Model(
         "rooms",
-        ("COMMS", "TURNS", "NUMBERS"),
+        ("COMMS", "CALLS", "NUMBERS"),
         [(2, 2, 2), (3, 1, 2), (3, 2, 1), (3, 2, 2)],
         {
             "BREAK_AT_ONCE": ((3, 2, 2), WRONG),  # a number is free while a member still reads
             "BREAK_SILENT": ((3, 2, 2), WRONG),  # a member frees without saying that it has read
-            "BREAK_FIRST_TURN": ((3, 2, 2), WRONG),  # an earlier room's vote is believed
+            "BREAK_FIRST_CALL": ((3, 2, 2), WRONG),  # an earlier room's vote is believed
         },
         long=((3, 2, 2),),
         largest=((3, 2, 2),),
