@@ -11,21 +11,16 @@ from sphinx.application import Sphinx
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-# Folders without a page of their own.
-PAGES = {"docs/experiments": "experiments.md", "docs/decisions": "decisions.md"}
 # Pages whose folder is below them in the contents.
 PARENTS = {
     "docs/internals/README": "/docs/internals/*",
     "docs/results/README": "/docs/results/*",
+    "docs/experiments/README": "/docs/experiments/*",
+    "docs/decisions/README": "/docs/decisions/*",
     "examples/README": "/examples/*/README",
 }
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:\s]+)\)")
-
-
-def _page_of(folder: Path) -> Path:
-    name = folder.relative_to(ROOT).as_posix()
-    return HERE / PAGES[name] if name in PAGES else folder / "README.md"
 
 
 def on_read(app: Sphinx, name: str, source: list[str]) -> None:
@@ -37,7 +32,7 @@ def on_read(app: Sphinx, name: str, source: list[str]) -> None:
         if not target.is_dir():
             return found[0]
         up = "/".join([".."] * len(here.relative_to(ROOT).parts)) or "."
-        return f"]({up}/{_page_of(target).relative_to(ROOT).as_posix()})"
+        return f"]({up}/{target.relative_to(ROOT).as_posix()}/README.md)"
 
     parts = CODE.split(source[0])
     source[0] = "".join(part if i % 2 else LINK.sub(link, part) for i, part in enumerate(parts))

@@ -62,6 +62,15 @@ def test_links_lead_somewhere():
                 assert anchor in anchors(page), f"{document}: {target}#{anchor}"
 
 
+@pytest.mark.parametrize("folder", ["experiments", "decisions"])
+def test_the_list_of_a_folder_names_each_page(folder):
+    pages = {page.name for page in (ROOT / "docs" / folder).glob("*.md")} - {"README.md"}
+    listed = re.findall(
+        r"^- \[[^\]]+\]\((.*?)\)", (ROOT / "docs" / folder / "README.md").read_text(), re.M
+    )
+    assert sorted(listed) == sorted(pages)
+
+
 def test_setup_refuses_an_unknown_word():
     command = [ROOT / "setup" / "setup.sh", "everything"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
