@@ -125,7 +125,7 @@ def readme(machine: str, data: Data) -> str:
     source = (
         f"[{machine}](docs/results/{machine}.md): {told['cpu']}, {told['cores']} cores; "
         f"commit {_commit(told)}; `{_command(told)}`; "
-        "[where it falls short](docs/internals/performance.md)."
+        "[where it falls short](docs/internals/performance.md#where-it-falls-short)."
     )
     what = (
         f"A {order} x {order} matrix of doubles sent transposed between two ranks of a node. "
