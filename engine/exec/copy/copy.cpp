@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "exec/copy/common_loops.hpp"
 #include "exec/copy/cursor.hpp"
-#include "exec/copy/joint.hpp"
 #include "exec/exec.hpp"
 #include "exec/part.hpp"
 #include "kernels/scratch.hpp"
@@ -37,11 +37,11 @@ struct Side {
   std::byte* origin() const { return address(mem, plan.offset()); }
 };
 
-[[gnu::noinline]] bool join(const Side& source, const Side& target, Joint* joint) {
-  Nest from;
-  Nest to;
+[[gnu::noinline]] bool join(const Side& source, const Side& target, CommonLoops* common) {
+  RunLoops from;
+  RunLoops to;
   return from.read(source.root(), source.iterations()) &&
-         to.read(target.root(), target.iterations()) && joint->join(from, to);
+         to.read(target.root(), target.iterations()) && common->join(from, to);
 }
 
 bool alike(const Side& a, const Side& b) {
@@ -49,9 +49,9 @@ bool alike(const Side& a, const Side& b) {
          equal(*a.plan.layout().element.node, *b.plan.layout().element.node);
 }
 
-[[gnu::noinline]] bool join(const PlanNode& node, int64_t count, Joint* joint) {
-  Nest nest;
-  return nest.read(node, count) && joint->join(nest, nest);
+[[gnu::noinline]] bool join(const PlanNode& node, int64_t count, CommonLoops* common) {
+  RunLoops nest;
+  return nest.read(node, count) && common->join(nest, nest);
 }
 
 // joins(): whether their loops have common counts.
@@ -117,9 +117,9 @@ class Twin {
   // False where the node is not loops over one run.
   [[gnu::noinline]] bool loops(const PlanNode& node, int64_t count, std::byte* source,
                                std::byte* target) const {
-    Joint joint;
-    if (!join(node, count, &joint)) return false;
-    joint.run(plan_, source, target, message_bytes_);
+    CommonLoops common;
+    if (!join(node, count, &common)) return false;
+    common.run(plan_, source, target, message_bytes_);
     return true;
   }
 
@@ -214,10 +214,10 @@ void staged(const Side& source, const Side& target, int64_t begin, int64_t total
   staged_small(source, target, begin, total);
 }
 
-[[gnu::noinline]] bool by_joint(const Side& source, const Side& target, int64_t total) {
-  Joint joint;
-  if (!join(source, target, &joint)) return false;
-  joint.run(source.plan, source.origin(), target.origin(), total);
+[[gnu::noinline]] bool by_common_loops(const Side& source, const Side& target, int64_t total) {
+  CommonLoops common;
+  if (!join(source, target, &common)) return false;
+  common.run(source.plan, source.origin(), target.origin(), total);
   return true;
 }
 
@@ -233,8 +233,8 @@ CopyWay copy_way(const Plan& source, int64_t source_count, const Plan& target,
                  int64_t target_count) noexcept {
   const Side from{source, nullptr, source_count};
   const Side to{target, nullptr, target_count};
-  Joint joint;
-  return choose(from, to, [&] { return join(from, to, &joint); });
+  CommonLoops common;
+  return choose(from, to, [&] { return join(from, to, &common); });
 }
 
 void copy(const Plan& source_plan, const void* source_mem, int64_t source_count,
@@ -243,8 +243,8 @@ void copy(const Plan& source_plan, const void* source_mem, int64_t source_count,
   const Side target{target_plan, address(target_mem, 0), target_count};
   const int64_t total = source_count * source_plan.size();
   int64_t done = total;
-  // The joint nest moves as soon as it is found.
-  switch (choose(source, target, [&] { return by_joint(source, target, total); })) {
+  // Common loops move as soon as they are found.
+  switch (choose(source, target, [&] { return by_common_loops(source, target, total); })) {
     case CopyWay::kNothing:
     case CopyWay::kJoint:
       break;

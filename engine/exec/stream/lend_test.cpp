@@ -146,7 +146,7 @@ TEST(Lend, IsTheMessage) {
         expect_lent(m, {8192}, order, keep_bytes);
         expect_lent(m, {1, 100000, 77, 4096, 300001}, order, keep_bytes);
       }
-      expect_lent(m, {1999}, order, kKeep);  // more ranges in a group than Spans holds
+      expect_lent(m, {1999}, order, kKeep);  // more ranges in a group than ReceivedRanges holds
     }
   }
 }

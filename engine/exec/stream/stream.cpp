@@ -25,7 +25,7 @@ Stream<kPack>::Stream(PlanPtr plan, std::byte* mem, int64_t count, int64_t cap_b
       cap_bytes_(cap_bytes),
       keep_bytes_(keep_bytes),
       most_bytes_(first_group_bytes()),
-      places_(group_buffer_bytes(most_bytes_), cap_bytes) {}
+      pool_(group_buffer_bytes(most_bytes_), cap_bytes) {}
 
 // Large groups for messages in DRAM, where four lines of a row are too few to prefetch; and if the
 // columns of one line exceed a small group.
@@ -79,18 +79,18 @@ void Stream<kPack>::write_back(const Slot& slot) const {
     const int64_t at = begin - group.begin;
     move(begin, end, slot.place + at / group.each * slot.group.pitch + at % group.each);
   };
-  for (const Span& span : slot.held) {
-    const int64_t first = (span.begin - group.begin + group.each - 1) / group.each;
-    const int64_t last = (span.end - group.begin) / group.each;
+  for (const ByteRange& range : slot.held) {
+    const int64_t first = (range.begin - group.begin + group.each - 1) / group.each;
+    const int64_t last = (range.end - group.begin) / group.each;
     if (first > last) {
-      cut(span.begin, span.end);
+      cut(range.begin, range.end);
       continue;
     }
     const int64_t whole_begin = group.begin + first * group.each;
     const int64_t whole_end = group.begin + last * group.each;
-    if (span.begin < whole_begin) cut(span.begin, whole_begin);
+    if (range.begin < whole_begin) cut(range.begin, whole_begin);
     if (first < last) move_iterations(slot, first, last);
-    if (whole_end < span.end) cut(whole_end, span.end);
+    if (whole_end < range.end) cut(whole_end, range.end);
   }
 }
 
@@ -157,7 +157,7 @@ void Stream<kPack>::begin_ahead(const StreamPart& group) {
   if (group.end >= group.last) return;
   const StreamPart next = stream_part(*plan_, mem_, count_, group.end, most_bytes_);
   if (next.loop == nullptr || !Executor<kPack>::moves_rows(*next.loop)) return;
-  ahead_ = {next, places_.take(1), 0};
+  ahead_ = {next, pool_.take(1), 0};
 }
 
 template <bool kPack>
@@ -172,7 +172,7 @@ void Stream<kPack>::move_rows_ahead(int64_t end) {
 
 template <bool kPack>
 void Stream<kPack>::drop_ahead() {
-  if (ahead_.place != nullptr) places_.give(ahead_.place);
+  if (ahead_.place != nullptr) pool_.give(ahead_.place);
   ahead_ = {};
 }
 
@@ -278,24 +278,24 @@ bool Stream<kPack>::open_apart(int64_t bytes) {
     const int64_t pieces = (kPack ? l1_bytes / 4 : l1_bytes / 3 * 2) / bytes;
     length = std::max(bytes, std::min(pieces * bytes, part_.end - at_));
   }
-  if (!apart_.reserve(length, cap_bytes_)) {
+  if (!lend_buffer_.reserve(length, cap_bytes_)) {
     length = bytes;
-    if (!apart_.reserve(length, cap_bytes_)) return false;
+    if (!lend_buffer_.reserve(length, cap_bytes_)) return false;
   }
   const int64_t begin = at_;
-  if (kPack) next(apart_.data(), length);
+  if (kPack) next(lend_buffer_.data(), length);
   at_ = begin;
-  apart_.open(begin, begin + length);
+  lend_buffer_.open(begin, begin + length);
   return true;
 }
 
 template <bool kPack>
 void Stream<kPack>::close_apart() {
-  const int64_t bytes = std::min(at_, apart_.end()) - apart_.begin();
-  apart_.close();
+  const int64_t bytes = std::min(at_, lend_buffer_.end()) - lend_buffer_.begin();
+  lend_buffer_.close();
   if (kPack || bytes <= 0) return;
-  at_ = apart_.begin();
-  next(apart_.data(), bytes);
+  at_ = lend_buffer_.begin();
+  next(lend_buffer_.data(), bytes);
 }
 
 template <bool kPack>
@@ -326,7 +326,7 @@ template <bool kPack>
 typename Stream<kPack>::Slot* Stream<kPack>::new_slot(std::byte* place) {
   if (slots_.size() >= most_slots_) {
     if (!in_order_ || slots_.empty()) {
-      if (place != nullptr) places_.give(place);
+      if (place != nullptr) pool_.give(place);
       return nullptr;
     }
     if (!kPack) write_back(slots_.front());
@@ -334,7 +334,7 @@ typename Stream<kPack>::Slot* Stream<kPack>::new_slot(std::byte* place) {
   }
   const int64_t left = (total_ + most_bytes_ - 1) / most_bytes_;
   const auto more = static_cast<int64_t>(most_slots_ - slots_.size());
-  if (place == nullptr) place = places_.take(std::min(left, more));
+  if (place == nullptr) place = pool_.take(std::min(left, more));
   if (place == nullptr) {
     most_slots_ = slots_.size();  // so that not every piece tries again
     return nullptr;
@@ -346,7 +346,7 @@ typename Stream<kPack>::Slot* Stream<kPack>::new_slot(std::byte* place) {
     made.place = place;
   } catch (const std::bad_alloc&) {
     begins_.resize(slots_.size());
-    places_.give(place);
+    pool_.give(place);
     return nullptr;
   }
   return &slots_.back();
@@ -354,7 +354,7 @@ typename Stream<kPack>::Slot* Stream<kPack>::new_slot(std::byte* place) {
 
 template <bool kPack>
 void Stream<kPack>::drop(size_t index) {
-  places_.give(slots_[index].place);
+  pool_.give(slots_[index].place);
   slots_.erase(slots_.begin() + static_cast<ptrdiff_t>(index));
   begins_.erase(begins_.begin() + static_cast<ptrdiff_t>(index));
 }
@@ -381,8 +381,8 @@ void Stream<kPack>::prepare_to_seek() {
   flush();
   part_ = {};
   most_bytes_ = most_sought_group_bytes(plan_->machine(), keep_bytes_);
-  places_.resize(group_buffer_bytes(most_bytes_));
-  most_slots_ = static_cast<size_t>(std::max<int64_t>(1, keep_bytes_ / places_.each_bytes()));
+  pool_.resize(group_buffer_bytes(most_bytes_));
+  most_slots_ = static_cast<size_t>(std::max<int64_t>(1, keep_bytes_ / pool_.each_bytes()));
 }
 
 template <bool kPack>

@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "exec/buffers/places.hpp"
+#include "exec/buffers/slot_pool.hpp"
 #include "exec/executor.hpp"
-#include "exec/stream/apart.hpp"
-#include "exec/stream/spans.hpp"
+#include "exec/stream/lend_buffer.hpp"
+#include "exec/stream/received_ranges.hpp"
 #include "exec/stream/stream_part.hpp"
 #include "plan/plan.hpp"
 
@@ -45,9 +45,9 @@ class Stream {
   // memory.
   std::byte* lend(int64_t bytes) noexcept {
     std::byte* place = nullptr;
-    if (!apart_.holds(at_, bytes) && !lend_anew(bytes, &place)) return nullptr;
+    if (!lend_buffer_.holds(at_, bytes) && !lend_anew(bytes, &place)) return nullptr;
     is_apart_ = place == nullptr;
-    if (is_apart_) place = apart_.place(at_);
+    if (is_apart_) place = lend_buffer_.place(at_);
     if (!kPack) {
       lent_ = bytes;
     } else if (is_apart_) {
@@ -62,7 +62,7 @@ class Stream {
     lent_ = kNone;
     if (!is_apart_) return move_on(bytes);
     at_ += bytes;
-    if (at_ == apart_.end()) close_apart();
+    if (at_ == lend_buffer_.end()) close_apart();
   }
   // Unpacking: bytes of a place for which filled() has not been called; kNone: there is none.
   int64_t lent() const { return lent_; }
@@ -78,8 +78,8 @@ class Stream {
   struct Slot {
     StreamPart group;
     std::byte* place = nullptr;
-    int64_t given = 0;  // packing: bytes that pieces have taken
-    Spans held;         // unpacking: ranges that have arrived
+    int64_t given = 0;    // packing: bytes that pieces have taken
+    ReceivedRanges held;  // unpacking: ranges that have arrived
   };
 
   // Packing: the next group in a buffer of its own; its first `rows` rows are packed.
@@ -107,11 +107,12 @@ class Stream {
   // The address of the next `bytes` if they are contiguous in memory or in a group's buffer (the
   // group is moved if need be); else null.
   std::byte* together(int64_t bytes);
-  // Sets *place to such an address, or opens apart_ for the next `bytes`. False: no memory.
+  // Sets *place to such an address, or opens lend_buffer_ for the next `bytes`. False: no memory.
   bool lend_anew(int64_t bytes, std::byte** place);
-  // Opens apart_ for the next `bytes`, which are not contiguous, and for more pieces like them.
+  // Opens lend_buffer_ for the next `bytes`, which are not contiguous, and for more pieces like
+  // them.
   bool open_apart(int64_t bytes);
-  // Unpacking: unpacks what arrived in apart_. Packing: drops it.
+  // Unpacking: unpacks what arrived in lend_buffer_. Packing: drops it.
   void close_apart();
   // The length of the whole groups within the next `bytes`; 0: the position is inside a group, or
   // there is no whole one.
@@ -142,7 +143,7 @@ class Stream {
   int64_t cap_bytes_;
   int64_t keep_bytes_;
   int64_t most_bytes_;  // of a group
-  Places places_;
+  SlotPool pool_;
   size_t most_slots_ = 1;
   int64_t at_ = 0;           // where the next piece begins
   bool in_order_ = true;     // the next piece continues the one before
@@ -154,10 +155,10 @@ class Stream {
   Ahead ahead_;
   uintptr_t origin_ = 0;   // where the message would begin, by the address of the last piece
   int64_t assembled_ = 0;  // bytes of earlier pieces with that origin
-  Apart apart_;
+  LendBuffer lend_buffer_;
   // What was lent last.
   bool is_apart_ = false;
-  Slot* lent_slot_ = nullptr;  // null: in the user's memory, or in apart_
+  Slot* lent_slot_ = nullptr;  // null: in the user's memory, or in lend_buffer_
   int64_t lent_ = kNone;
 };
 

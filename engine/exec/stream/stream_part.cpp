@@ -48,6 +48,7 @@ int64_t pitch_of(const PlanNode& loop, int64_t each, int64_t line) {
 }
 
 // The entry that holds byte `at` of a sequence or list; `packed` has one offset more than entries.
+// A plain binary search: it is made once for each part, not for each slice as that of slice.cpp.
 size_t part_at(const std::vector<int64_t>& packed, int64_t at) {
   const auto after = std::upper_bound(packed.begin(), packed.end(), at);
   return std::min(static_cast<size_t>(after - packed.begin()), packed.size() - 1) - 1;

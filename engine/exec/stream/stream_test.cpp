@@ -210,7 +210,7 @@ TEST(Stream, IsTheMessageInAnyOrder) {
       expect_same_in_any_order(text, {8192}, keep_bytes);
       expect_same_in_any_order(text, {1, 100000, 77, 4096, 300000}, keep_bytes);
     }
-    // More ranges in a group than Spans holds.
+    // More ranges in a group than ReceivedRanges holds.
     expect_same_in_any_order(text, {1999}, kKeep);
   }
 }
@@ -228,30 +228,30 @@ TEST(Stream, WhatComesAgainReplacesWhatIsHeld) {
   EXPECT_EQ(matrix, second);
 }
 
-TEST(Spans, JoinsWhatMeets) {
-  Spans spans;
-  EXPECT_TRUE(spans.add(10, 20));
-  EXPECT_TRUE(spans.add(30, 40));
-  EXPECT_FALSE(spans.cover(10, 40));
-  EXPECT_TRUE(spans.add(20, 30));
-  EXPECT_TRUE(spans.cover(10, 40));
-  EXPECT_EQ(spans.end() - spans.begin(), 1);
-  EXPECT_TRUE(spans.add(50, 60));
-  EXPECT_TRUE(spans.add(0, 5));
-  EXPECT_TRUE(spans.add(3, 55));
-  EXPECT_TRUE(spans.cover(0, 60));
-  EXPECT_EQ(spans.end() - spans.begin(), 1);
-  EXPECT_FALSE(spans.cover(0, 61));
+TEST(ReceivedRanges, JoinsWhatMeets) {
+  ReceivedRanges ranges;
+  EXPECT_TRUE(ranges.add(10, 20));
+  EXPECT_TRUE(ranges.add(30, 40));
+  EXPECT_FALSE(ranges.cover(10, 40));
+  EXPECT_TRUE(ranges.add(20, 30));
+  EXPECT_TRUE(ranges.cover(10, 40));
+  EXPECT_EQ(ranges.end() - ranges.begin(), 1);
+  EXPECT_TRUE(ranges.add(50, 60));
+  EXPECT_TRUE(ranges.add(0, 5));
+  EXPECT_TRUE(ranges.add(3, 55));
+  EXPECT_TRUE(ranges.cover(0, 60));
+  EXPECT_EQ(ranges.end() - ranges.begin(), 1);
+  EXPECT_FALSE(ranges.cover(0, 61));
 }
 
-TEST(Spans, RefusesMoreRangesThanItHolds) {
-  Spans spans;
-  for (int64_t i = 0; i < static_cast<int64_t>(Spans::kMost); ++i)
-    EXPECT_TRUE(spans.add(10 * i, 10 * i + 5));
-  EXPECT_FALSE(spans.add(10000, 10001));
-  EXPECT_FALSE(spans.cover(10000, 10001));
-  EXPECT_TRUE(spans.add(5, 10));  // joins two
-  EXPECT_TRUE(spans.add(10000, 10001));
+TEST(ReceivedRanges, RefusesMoreRangesThanItHolds) {
+  ReceivedRanges ranges;
+  for (int64_t i = 0; i < static_cast<int64_t>(ReceivedRanges::kMost); ++i)
+    EXPECT_TRUE(ranges.add(10 * i, 10 * i + 5));
+  EXPECT_FALSE(ranges.add(10000, 10001));
+  EXPECT_FALSE(ranges.cover(10000, 10001));
+  EXPECT_TRUE(ranges.add(5, 10));  // joins two
+  EXPECT_TRUE(ranges.add(10000, 10001));
 }
 
 TEST(Stream, FlushBringsWhatCameToMemory) {

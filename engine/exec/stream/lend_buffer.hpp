@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Apart: the buffer behind a piece that a stream lends and that is in one place nowhere else.
+// LendBuffer: the buffer for a lent piece that is neither one run in memory nor inside one group.
 // Packing: the range was packed into it. Unpacking: the bytes before the stream's position have
 // arrived, and are unpacked with the rest.
-#ifndef LACUNA_ENGINE_EXEC_STREAM_APART_HPP_
-#define LACUNA_ENGINE_EXEC_STREAM_APART_HPP_
+#ifndef LACUNA_ENGINE_EXEC_STREAM_LEND_BUFFER_HPP_
+#define LACUNA_ENGINE_EXEC_STREAM_LEND_BUFFER_HPP_
 
 #include <algorithm>
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace lacuna {
 
-class Apart {
+class LendBuffer {
  public:
-  Apart() = default;
-  ~Apart() {
+  LendBuffer() = default;
+  ~LendBuffer() {
     if (buffer_ != nullptr) release_buffer(buffer_);
   }
-  Apart(const Apart&) = delete;
-  Apart& operator=(const Apart&) = delete;
+  LendBuffer(const LendBuffer&) = delete;
+  LendBuffer& operator=(const LendBuffer&) = delete;
 
   // Makes the buffer hold `bytes`; false: no memory (acquire_buffer). Its contents are lost.
   bool reserve(int64_t bytes, int64_t cap_bytes) noexcept {
@@ -54,4 +54,4 @@ class Apart {
 
 }  // namespace lacuna
 
-#endif  // LACUNA_ENGINE_EXEC_STREAM_APART_HPP_
+#endif  // LACUNA_ENGINE_EXEC_STREAM_LEND_BUFFER_HPP_

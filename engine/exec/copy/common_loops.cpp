@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "exec/copy/joint.hpp"
+#include "exec/copy/common_loops.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,7 +11,7 @@
 
 namespace lacuna {
 
-bool Nest::read(const PlanNode& node, int64_t iterations) {
+bool RunLoops::read(const PlanNode& node, int64_t iterations) {
   Digit outermost_first[kMost];
   int n = 0;
   const PlanNode* at = &node;
@@ -27,7 +27,7 @@ bool Nest::read(const PlanNode& node, int64_t iterations) {
   return true;
 }
 
-void Joint::push(const Dim& loop) {
+void CommonLoops::push(const Dim& loop) {
   if (loop.count == 1) return;
   if (size_ == 0) {
     if (loop.src_stride == width_ && loop.dst_stride == width_) {
@@ -45,12 +45,12 @@ void Joint::push(const Dim& loop) {
   loops_[size_++] = loop;
 }
 
-bool Joint::join(const Nest& source, const Nest& target) {
+bool CommonLoops::join(const RunLoops& source, const RunLoops& target) {
   int i = 0;
   int j = 0;
-  Nest::Digit a = source.digits[0];
-  Nest::Digit b = target.digits[0];
-  auto take = [](Nest::Digit& digit, int64_t count, const Nest& nest, int& at) {
+  RunLoops::Digit a = source.digits[0];
+  RunLoops::Digit b = target.digits[0];
+  auto take = [](RunLoops::Digit& digit, int64_t count, const RunLoops& nest, int& at) {
     digit.count /= count;
     digit.stride = wrapping_mul(digit.stride, count);
     while (digit.count == 1 && at + 1 < nest.size) digit = nest.digits[++at];
@@ -68,7 +68,7 @@ bool Joint::join(const Nest& source, const Nest& target) {
 }
 
 // The two loops that the kernel runs, and the size of its tiles.
-struct Joint::Choice {
+struct CommonLoops::Choice {
   Kernel kernel;
   int inner = -1;
   int outer = -1;
@@ -76,7 +76,7 @@ struct Joint::Choice {
   KernelCall call;   // but for the addresses
 };
 
-Joint::Choice Joint::choose(const Plan& plan, int64_t message_bytes) const {
+CommonLoops::Choice CommonLoops::choose(const Plan& plan, int64_t message_bytes) const {
   const Machine& machine = plan.machine();
   const KernelTable& table = plan.kernels();
   Choice choice;
@@ -129,8 +129,8 @@ Joint::Choice Joint::choose(const Plan& plan, int64_t message_bytes) const {
   return choice;
 }
 
-void Joint::around(const Choice& choice, int level, const std::byte* source,
-                   std::byte* target) const {
+void CommonLoops::around(const Choice& choice, int level, const std::byte* source,
+                         std::byte* target) const {
   while (level >= 0 && (level == choice.inner || level == choice.outer)) --level;
   if (level >= 0) {
     const Dim& loop = loops_[level];
@@ -144,7 +144,7 @@ void Joint::around(const Choice& choice, int level, const std::byte* source,
   move(choice, source, target);
 }
 
-void Joint::move(const Choice& choice, const std::byte* source, std::byte* target) const {
+void CommonLoops::move(const Choice& choice, const std::byte* source, std::byte* target) const {
   KernelCall m = choice.call;
   m.src = source;
   m.dst = target;
@@ -164,8 +164,8 @@ void Joint::move(const Choice& choice, const std::byte* source, std::byte* targe
   }
 }
 
-void Joint::run(const Plan& plan, std::byte* source, std::byte* target,
-                int64_t message_bytes) const {
+void CommonLoops::run(const Plan& plan, std::byte* source, std::byte* target,
+                      int64_t message_bytes) const {
   if (size_ == 0) {
     std::memcpy(target, source, static_cast<size_t>(width_));
     return;

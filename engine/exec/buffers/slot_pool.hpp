@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Places: slots of one size, cut from few buffers of the pool. Many slots in a buffer lie on huge
+// SlotPool: slots of one size, cut from few buffers of the pool. Many slots in a buffer lie on huge
 // pages; each in a buffer of its own, they would take as many TLB entries as the matrix that is
 // packed into them.
-#ifndef LACUNA_ENGINE_EXEC_BUFFERS_PLACES_HPP_
-#define LACUNA_ENGINE_EXEC_BUFFERS_PLACES_HPP_
+#ifndef LACUNA_ENGINE_EXEC_BUFFERS_SLOT_POOL_HPP_
+#define LACUNA_ENGINE_EXEC_BUFFERS_SLOT_POOL_HPP_
 
 #include <algorithm>
 #include <cstddef>
@@ -16,13 +16,14 @@
 
 namespace lacuna {
 
-class Places {
+class SlotPool {
  public:
   // `cap_bytes` as for acquire_buffer.
-  Places(int64_t each_bytes, int64_t cap_bytes) : each_bytes_(each_bytes), cap_bytes_(cap_bytes) {}
-  ~Places() { clear(); }
-  Places(const Places&) = delete;
-  Places& operator=(const Places&) = delete;
+  SlotPool(int64_t each_bytes, int64_t cap_bytes)
+      : each_bytes_(each_bytes), cap_bytes_(cap_bytes) {}
+  ~SlotPool() { clear(); }
+  SlotPool(const SlotPool&) = delete;
+  SlotPool& operator=(const SlotPool&) = delete;
 
   int64_t each_bytes() const { return each_bytes_; }
   // Changes the size of slots; no slot may be in use.
@@ -76,4 +77,4 @@ class Places {
 
 }  // namespace lacuna
 
-#endif  // LACUNA_ENGINE_EXEC_BUFFERS_PLACES_HPP_
+#endif  // LACUNA_ENGINE_EXEC_BUFFERS_SLOT_POOL_HPP_

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Spans: a set of bytes of the packed stream, as few ordered ranges that do not touch. For what has
-// arrived of a message whose pieces come in any order.
-#ifndef LACUNA_ENGINE_EXEC_STREAM_SPANS_HPP_
-#define LACUNA_ENGINE_EXEC_STREAM_SPANS_HPP_
+// ReceivedRanges: a set of bytes of the packed stream, as few ordered ranges that do not touch. For
+// what has arrived of a message whose pieces come in any order.
+#ifndef LACUNA_ENGINE_EXEC_STREAM_RECEIVED_RANGES_HPP_
+#define LACUNA_ENGINE_EXEC_STREAM_RECEIVED_RANGES_HPP_
 
 #include <algorithm>
 #include <array>
@@ -12,21 +12,21 @@
 
 namespace lacuna {
 
-struct Span {
+struct ByteRange {
   int64_t begin;
   int64_t end;
 };
 
-class Spans {
+class ReceivedRanges {
  public:
   static constexpr size_t kMost = 128;
 
   // Adds [begin, end), which is not empty; false, and nothing changes, where that would make more
   // than kMost ranges.
   bool add(int64_t begin, int64_t end) noexcept {
-    Span* const first = spans_.data() + before(begin);
-    Span* const stop = spans_.data() + count_;
-    Span* last = first;  // [first, last): the ranges that merge with it
+    ByteRange* const first = ranges_.data() + before(begin);
+    ByteRange* const stop = ranges_.data() + count_;
+    ByteRange* last = first;  // [first, last): the ranges that merge with it
     for (; last != stop && last->begin <= end; ++last) {
       begin = std::min(begin, last->begin);
       end = std::max(end, last->end);
@@ -45,12 +45,12 @@ class Spans {
 
   // Whether they are one range, and [begin, end) is in it.
   bool cover(int64_t begin, int64_t end) const noexcept {
-    return count_ == 1 && spans_[0].begin <= begin && spans_[0].end >= end;
+    return count_ == 1 && ranges_[0].begin <= begin && ranges_[0].end >= end;
   }
 
   void clear() noexcept { count_ = 0; }
-  const Span* begin() const noexcept { return spans_.data(); }
-  const Span* end() const noexcept { return spans_.data() + count_; }
+  const ByteRange* begin() const noexcept { return ranges_.data(); }
+  const ByteRange* end() const noexcept { return ranges_.data() + count_; }
 
  private:
   // How many ranges end before `at`. The binary search has no branches: with pieces in random order
@@ -59,16 +59,16 @@ class Spans {
     size_t low = 0;
     for (size_t left = count_; left > 0;) {
       const size_t half = (left + 1) / 2;
-      low += spans_[low + half - 1].end < at ? half : 0;
+      low += ranges_[low + half - 1].end < at ? half : 0;
       left -= half;
     }
     return low;
   }
 
-  std::array<Span, kMost> spans_;
+  std::array<ByteRange, kMost> ranges_;
   size_t count_ = 0;
 };
 
 }  // namespace lacuna
 
-#endif  // LACUNA_ENGINE_EXEC_STREAM_SPANS_HPP_
+#endif  // LACUNA_ENGINE_EXEC_STREAM_RECEIVED_RANGES_HPP_
