@@ -150,15 +150,15 @@ def bench_transpose_command(
 ) -> None:
     """Send a transposed matrix: by MPI alone, with lacuna, packed by hand, and contiguous data.
     Also time MPI_Pack alone."""
-    from lacuna.bench import transpose as bench
+    from lacuna.bench import transpose
     from lacuna.launch import mpis
 
-    options = bench.options(mpi, n, full, repetitions, json_file, csv_file, plots, mpi_root)
+    options = transpose.options(mpi, n, full, repetitions, json_file, csv_file, plots, mpi_root)
     if launch_agent and not hosts:
         raise LacunaError(Exit.USAGE, "--launch-agent starts ranks on hosts", "add --hosts")
     options.hosts = mpis.two_hosts(hosts)
     options.launch_agent = launch_agent
-    bench.transpose(options)
+    transpose.transpose(options)
 
 
 @app.command(
@@ -291,7 +291,7 @@ def demo_command(
     """Send a transposed matrix, with and without lacuna, on one MPI library (MPICH where there are
     several): a table, raw data and figures. Takes a minute."""
     from lacuna.base import results
-    from lacuna.bench import transpose as bench
+    from lacuna.bench import transpose
     from lacuna.launch import mpis
 
     mpi = mpis.chosen([], paths.default_mpi_root())[0].name
@@ -302,7 +302,7 @@ def demo_command(
         plots = None
     json_file = output / "transpose.json"
     # Seven samples of each method, also of small matrices: the table is there sooner.
-    bench.transpose(bench.options([mpi], None, False, 7, json_file, None, plots, None))
+    transpose.transpose(transpose.options([mpi], None, False, 7, json_file, None, plots, None))
 
 
 class _Closed(io.TextIOBase):

@@ -12,7 +12,7 @@ from pathlib import Path
 from lacuna.base import paths
 from lacuna.base.progress import Progress
 from lacuna.launch import detect, elf, mpis, run, watch
-from lacuna.messages import ratios as preload_times
+from lacuna.messages import ratios
 from lacuna.messages.ratios import Line, Times
 from lacuna.messages.shapes import Message
 
@@ -119,4 +119,4 @@ def _run(
 
     lines = watch.run(target.name, command, "row", progress)
     watch.check_loaded(target.name, lines)
-    return lines[0], preload_times.collect(lines)
+    return lines[0], ratios.collect(lines)

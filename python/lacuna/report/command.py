@@ -9,7 +9,7 @@ from typing import Any
 
 from lacuna.base.errors import Exit, LacunaError
 from lacuna.report import job as job_report
-from lacuna.report import page as bench_report
+from lacuna.report import page
 
 Result = dict[str, Any]
 
@@ -52,7 +52,7 @@ def report(files: list[Path], output: Path | None) -> None:
             for result in found:
                 job_report.show(result)
             return
-        bench_report.write(files, found, output or _PAGE)
+        page.write(files, found, output or _PAGE)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         names = " or ".join(map(str, files))
         raise LacunaError(
@@ -66,7 +66,7 @@ def _read(path: Path) -> Result:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         kind = found["provenance"]["kind"]
-        known = kind in bench_report.SECTIONS and isinstance(found["rows"], list)
+        known = kind in page.SECTIONS and isinstance(found["rows"], list)
     except OSError as error:
         raise LacunaError(
             Exit.ENVIRONMENT,

@@ -13,8 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from lacuna.base.errors import Exit, LacunaError
-from lacuna.report import advice as costs_advice
-from lacuna.report import sites as costs_sites
+from lacuna.report import advice, sites
 
 KIND = "job"  # provenance.kind
 _FORMAT = 1
@@ -88,7 +87,7 @@ def has_costs(report: dict[str, Any]) -> bool:
 
 def place_names(report: dict[str, Any]) -> dict[str, str]:
     """The names of the places of calls, if these were timed. Starts a tool for each file."""
-    return costs_sites.names([row["costs"]["site"] for row in report["rows"] if "costs" in row])
+    return sites.names([row["costs"]["site"] for row in report["rows"] if "costs" in row])
 
 
 def cells(report: dict[str, Any], places: dict[str, str]) -> Cells:
@@ -164,7 +163,7 @@ def _cost_cells(report: dict[str, Any], places: dict[str, str]) -> Cells:
                 f"{costs['calls']}",
                 _size(row["bytes_handled"] + row["bytes_declined"]),
                 *(f"{costs.get(name, 0):.3g}" for name in pieces),
-                "\n".join(_on_device(row) + row["advice"] + costs_advice.on_threshold(report, row)),
+                "\n".join(_on_device(row) + row["advice"] + advice.on_threshold(report, row)),
             ]
         )
     return columns, rows

@@ -20,8 +20,7 @@ from lacuna.base.errors import Exit, LacunaError
 from lacuna.base.progress import Progress
 from lacuna.base.units import size_name
 from lacuna.launch import launchers, mpis
-from lacuna.messages import program as preload_program
-from lacuna.messages import shapes as preload_rows
+from lacuna.messages import program, shapes
 from lacuna.messages.program import Target
 from lacuna.tune import rules as tune_table
 from lacuna.tune.rules import Cell
@@ -110,7 +109,7 @@ def _targets(options: Options) -> list[Target]:
                 "--network needs a launcher that puts two ranks on two nodes",
                 "as in: lacuna tune --network mpirun -n 2 --host a,b",
             )
-        return preload_program.bundled(options.mpis, options.mpi_root)
+        return program.bundled(options.mpis, options.mpi_root)
     launcher = launchers.find(options.launcher[0])
     if launcher is None:
         raise LacunaError(
@@ -131,14 +130,14 @@ def measure(
     target: Target, quick: bool, direct: bool, progress: Progress
 ) -> tuple[dict[str, Any], list[Cell]]:
     """The program's header line, and a cell for each pattern, run length and size."""
-    rows = tune_table.messages(preload_rows.TUNE_QUICK_SIZES if quick else preload_rows.TUNE_SIZES)
+    rows = tune_table.messages(shapes.TUNE_QUICK_SIZES if quick else shapes.TUNE_SIZES)
     seconds = _QUICK_SECONDS if quick else _SECONDS
     options = {"LACUNA_ALWAYS": "1", "LACUNA_DIRECT": "0", TABLE: "none"}
-    told, times = preload_program.measure(target, rows, tune_table.WAYS, seconds, options, progress)
+    told, times = program.measure(target, rows, tune_table.WAYS, seconds, options, progress)
     cells = [tune_table.judge(one) for one in times]
     if direct:
         options["LACUNA_DIRECT"] = "1"
-        _, times = preload_program.measure(
+        _, times = program.measure(
             target, rows, tune_table.DIRECT_WAYS, seconds / 2, options, progress
         )
         cells = [tune_table.with_direct(*pair) for pair in zip(cells, times, strict=True)]

@@ -10,18 +10,17 @@ from made_up import message_times
 from lacuna.base import paths
 from lacuna.bench.preload import calls as preload_calls
 from lacuna.bench.preload.row import Row
-from lacuna.messages import ratios as preload_times
-from lacuna.messages import shapes as preload_rows
+from lacuna.messages import ratios, shapes
 from lacuna.tune import messages as tune
 from lacuna.tune import rules as tune_table
 
 
 def test_ratios_are_taken_round_by_round():
     # One round is slow for both: the ratio does not see it.
-    found = preload_times.ratio([2, 2, 20, 2, 2, 2, 2], [1, 1, 10, 1, 1, 1, 1])
+    found = ratios.ratio([2, 2, 20, 2, 2, 2, 2], [1, 1, 10, 1, 1, 1, 1])
     assert (found.median, found.low, found.high) == (2, 2, 2)
     # Of nine samples, the outermost on either side may be left out: 96 %.
-    found = preload_times.ratio([1, 2, 3, 4, 5, 6, 7, 8, 90], [1] * 9)
+    found = ratios.ratio([1, 2, 3, 4, 5, 6, 7, 8, 90], [1] * 9)
     assert (found.median, found.low, found.high) == (5, 2, 8)
 
 
@@ -139,10 +138,10 @@ def test_the_figure_shows_what_the_table_decides():
 
 
 def test_rows_have_the_size_they_say():
-    rows = preload_rows.messages(preload_rows.SIZES)
+    rows = shapes.messages(shapes.SIZES)
     assert len({row.id for row in rows}) == len(rows) > 100
     for row in rows:
-        assert preload_rows.size_of(row.id) == row.bytes
+        assert shapes.size_of(row.id) == row.bytes
 
 
 def test_callgrind_output_is_read_with_what_functions_call():
@@ -172,7 +171,7 @@ def test_bench_preload(lacuna, tmp_path):
     assert set(found) == {"provenance", "calls", "rows"}
     assert found["provenance"]["table"] == {"mpich": "shipped for MPICH"}
     rows = {row["id"]: row for row in found["rows"]}
-    assert set(rows) == {row.id for row in preload_rows.messages(preload_rows.QUICK_SIZES)}
+    assert set(rows) == {row.id for row in shapes.messages(shapes.QUICK_SIZES)}
     for row in rows.values():
         assert set(row["ways"]) == {"nn", "nn*", "ll", "cc"}
         lengths = {len(way["seconds"]) for way in row["ways"].values()}

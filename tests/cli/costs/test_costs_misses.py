@@ -13,7 +13,7 @@ from lacuna.base.errors import LacunaError
 from lacuna.bench.preload import calls as preload_calls
 from lacuna.costs import cachegrind as costs_cachegrind
 from lacuna.costs import misses as costs_misses
-from lacuna.messages import program as preload_program
+from lacuna.messages import program
 
 LINE, PAGE = 64, 4096
 L1, L2, L3 = (8 << 10, 4, LINE), (32 << 10, 8, LINE), (128 << 10, 16, LINE)
@@ -139,7 +139,7 @@ sys.exit(1)
     monkeypatch.setenv("PATH", f"{instead.parent}:{os.environ['PATH']}")
     with pytest.raises(LacunaError):
         list(costs_cachegrind.agreements(costs_misses.SHAPES[:1]))
-    preload_calls.count(preload_program.bundled(["mpich"], MPI_ROOT)[0])
+    preload_calls.count(program.bundled(["mpich"], MPI_ROOT)[0])
     seen = (tmp_path / "seen").read_text()
     assert seen.count("bin\n") >= 2  # cachegrind, and callgrind of one rank, which ends the job
     assert "vgdb" not in seen

@@ -9,7 +9,7 @@ import pytest
 from conftest import BUILD, launch_words, preload, run_quietly
 from topics import MPIS
 
-from lacuna.report import advice as costs_advice
+from lacuna.report import advice
 
 # Words of each advice, and the program that asks for it.
 WORDS = {
@@ -130,7 +130,7 @@ def test_each_mistake_is_told_apart(tmp_path, mpi, what):
         text = " ".join(
             words
             for row in report["rows"]
-            for words in row["advice"] + costs_advice.on_threshold(report, row)
+            for words in row["advice"] + advice.on_threshold(report, row)
         )
         told = {name for name, words in WORDS.items() if words in text}
         if told == {what} - {"none"}:

@@ -22,8 +22,7 @@ from lacuna.bench.nodes.summary import Exchange, Job
 from lacuna.bench.preload import command as preload
 from lacuna.bench.preload.row import Row
 from lacuna.launch.hosts import Hosts
-from lacuna.messages import exchange, shapes
-from lacuna.messages import program as preload_program
+from lacuna.messages import exchange, program, shapes
 from lacuna.messages.program import Target
 from lacuna.messages.ratios import Line, Times
 
@@ -64,7 +63,7 @@ def nodes(options: Options) -> None:
     """Measures, writes the files, prints the tables."""
     jobs = [Job({}), *(_job(text) for text in options.also)]
     hosts = options.hosts
-    targets = preload_program.bundled(options.mpis, options.mpi_root, hosts.names[:2], hosts.agent)
+    targets = program.bundled(options.mpis, options.mpi_root, hosts.names[:2], hosts.agent)
     results.make_folders([options.json])
     header: dict[str, Any] = provenance.collect() | {"hosts": hosts.about(), "mpi": {}, "table": {}}
     messages: list[tuple[Job, Row]] = []
@@ -117,9 +116,7 @@ def _messages(
     def measure(seconds: float, only: set[str]) -> tuple[Line, list[Times]]:
         chosen = [message for message in messages if not only or message.id in only]
         environment = _ONE_RANK_EACH | job.options
-        told, times = preload_program.measure(
-            target, chosen, _WAYS, seconds, environment, progress, link
-        )
+        told, times = program.measure(target, chosen, _WAYS, seconds, environment, progress, link)
         if link:
             check_passed(target.name, link, times)
         return told, times

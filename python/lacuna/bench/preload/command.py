@@ -17,8 +17,7 @@ from lacuna.bench.preload import calls as preload_calls
 from lacuna.bench.preload import tables as preload_report
 from lacuna.bench.preload.calls import Calls
 from lacuna.bench.preload.row import Row
-from lacuna.messages import program as preload_program
-from lacuna.messages import shapes as preload_rows
+from lacuna.messages import program, shapes
 from lacuna.messages.program import Target
 from lacuna.messages.ratios import Line, Times
 
@@ -49,7 +48,7 @@ class Options:
 
 def preload(options: Options) -> None:
     """Measures, writes the files, prints the tables."""
-    targets = preload_program.bundled(options.mpis, options.mpi_root)
+    targets = program.bundled(options.mpis, options.mpi_root)
     results.make_folders([options.json], options.plots)
     header: dict[str, Any] = provenance.collect() | {"mpi": {}, "table": {}}
     calls: list[Calls] = []
@@ -86,13 +85,13 @@ def _messages(
     """The rows of all messages on one library; those that seem slower are measured again in another
     job.
     """
-    sizes = preload_rows.QUICK_SIZES if options.quick else preload_rows.SIZES
-    messages = preload_rows.messages(sizes, options.shapes)
+    sizes = shapes.QUICK_SIZES if options.quick else shapes.SIZES
+    messages = shapes.messages(sizes, options.shapes)
     seconds = options.seconds or (_QUICK_SECONDS if options.quick else _SECONDS)
 
     def measure(seconds: float, only: set[str]) -> tuple[Line, list[Times]]:
         chosen = [message for message in messages if not only or message.id in only]
-        return preload_program.measure(target, chosen, WAYS, seconds, {}, progress)
+        return program.measure(target, chosen, WAYS, seconds, {}, progress)
 
     return twice(target, "message", seconds, measure, header)
 
@@ -130,6 +129,6 @@ def _collectives(
     most = _QUICK_COLLECTIVE_BYTES if options.quick else None
 
     def measure(seconds: float, only: set[str]) -> tuple[Line, list[Times]]:
-        return preload_program.measure_collectives(target, seconds, most, sorted(only), progress)
+        return program.measure_collectives(target, seconds, most, sorted(only), progress)
 
     return twice(target, "collective", seconds, measure, header)

@@ -11,7 +11,7 @@ from matplotlib import colormaps
 from lacuna.base import figures
 from lacuna.bench.preload.row import LEAST_SPEED, Row
 from lacuna.launch import mpis
-from lacuna.messages import shapes as preload_rows
+from lacuna.messages import shapes
 
 
 def draw(folder: Path, provenance: dict[str, Any], rows: list[Row]) -> list[Path]:
@@ -20,7 +20,7 @@ def draw(folder: Path, provenance: dict[str, Any], rows: list[Row]) -> list[Path
     figure, panels = figures.panels(len(names), 4.8, sharey=True)
     colors = colormaps["tab20"]
     for panel, name in zip(panels[0], names, strict=True):
-        for index, shape in enumerate(preload_rows.SHAPES):
+        for index, shape in enumerate(shapes.SHAPES):
             chosen = [row for row in rows if row.mpi == name and row.id.startswith(f"{shape}/")]
             sizes = [row.times.about["bytes"] for row in chosen]
             speeds = [row.times.speedup("ll").median for row in chosen]

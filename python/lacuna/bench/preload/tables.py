@@ -11,7 +11,7 @@ from lacuna.base.units import size_name
 from lacuna.bench.preload.calls import Calls
 from lacuna.bench.preload.row import Row, long_ones, mean_speedup
 from lacuna.launch import mpis
-from lacuna.messages import shapes as preload_rows
+from lacuna.messages import shapes
 
 _WIDTH = 140  # of tables that go into a pipe
 _TITLE_WIDTH = 78
@@ -69,7 +69,7 @@ def _call_table(calls: list[Calls]) -> Table:
 def speed_table(of: str, what: str, rows: list[Row]) -> Table:
     """The speedups by shape (or call and run length) and size."""
     by_key = {tuple(row.id.split("/")): row for row in rows}
-    sizes = [size_name(size) for size in sorted({preload_rows.size_of(r.id) for r in rows})]
+    sizes = [size_name(size) for size in sorted({shapes.size_of(r.id) for r in rows})]
     title = f"{of}: how many times faster with lacuna"
     # Wide enough for the title, where there are few sizes.
     table = Table(title=title, box=SIMPLE_HEAD, min_width=min(len(title), _TITLE_WIDTH))
