@@ -34,7 +34,7 @@ RESERVED = re.compile(
     r"_|(str|mem|wcs|pthread_|dl)[a-z_]|(abort|aligned_alloc|exp2|floor|fputc|fputs|free|fwrite"
     r"|getenv|ldexp|llround|localeconv|log2|malloc|pow|realloc|rename|snprintf|sprintf|sqrt|stderr"
     r"|time|vsnprintf|environ"
-    r"|mmap|process_vm_readv|sched_yield)$"
+    r"|mmap|mprotect|process_vm_readv|sched_yield)$"
 )
 FOREIGN = re.compile(r"^(P?MPI|MPIX|ompi|opal|orte|mca|MPICH|MPIR)_", re.IGNORECASE)
 
