@@ -7,17 +7,6 @@
 // lacuna in the search order. Other interposers stay in the way: a tool's poll() is called.
 #include <dlfcn.h>
 
-#define LACUNA_FOR(name) extern "C" __attribute__((visibility("default"))) void __real_##name();
-#include "c_library_names.gen.inc"
-#undef LACUNA_FOR
-
-// What the jumps go to; until the constructor below has run, what the dynamic linker has found.
-#define LACUNA_FOR(name)                                                         \
-  extern "C" __attribute__((visibility("hidden"))) void (*lacuna_jump_##name)(); \
-  __attribute__((used)) void (*lacuna_jump_##name)() = __real_##name;
-#include "c_library_names.gen.inc"
-#undef LACUNA_FOR
-
 // A jump keeps all arguments where they are, variable ones as well.
 #if defined(__x86_64__)
 #define LACUNA_JUMP_TO(name) "endbr64\n jmp *lacuna_jump_" #name "(%rip)\n"
@@ -27,9 +16,14 @@
 #else
 #error "no jump for this processor"
 #endif
-#define LACUNA_FOR(name)                                                     \
-  asm(".pushsection .text\n .globl __wrap_" #name "\n .hidden __wrap_" #name \
-      "\n .type __wrap_" #name ", %function\n __wrap_" #name                 \
+// The pointer that a jump goes by has what the dynamic linker has found, until the constructor
+// below has run.
+#define LACUNA_FOR(name)                                                         \
+  extern "C" __attribute__((visibility("default"))) void __real_##name();        \
+  extern "C" __attribute__((visibility("hidden"))) void (*lacuna_jump_##name)(); \
+  __attribute__((used)) void (*lacuna_jump_##name)() = __real_##name;            \
+  asm(".pushsection .text\n .globl __wrap_" #name "\n .hidden __wrap_" #name     \
+      "\n .type __wrap_" #name ", %function\n __wrap_" #name                     \
       ":\n" LACUNA_JUMP_TO(name) ".size __wrap_" #name ", . - __wrap_" #name "\n .popsection\n");
 #include "c_library_names.gen.inc"
 #undef LACUNA_FOR

@@ -8,6 +8,7 @@
 #include <new>
 #include <tuple>
 
+#include "base/hash.hpp"
 #include "interpose/library/next.hpp"
 
 namespace lacuna {
@@ -126,7 +127,7 @@ Cell* cell_of(const Account& account, unsigned octave) noexcept {
   if (groups == nullptr) return nullptr;
   CellTable& table = *groups->table;
   const uint64_t key = key_of(account, octave);
-  size_t at = (key * 0x9E3779B97F4A7C15U) >> 40 & (CellTable::kCells - 1);
+  size_t at = (key * kGoldenRatio) >> 40 & (CellTable::kCells - 1);
   for (size_t tried = 0; tried < CellTable::kCells;
        ++tried, at = (at + 1) & (CellTable::kCells - 1)) {
     Cell& cell = table.cells[at];

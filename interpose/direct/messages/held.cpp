@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/messages/held.hpp"
 
+#include "base/hash.hpp"
 #include "interpose/library/next.hpp"
 
 namespace lacuna::direct {
@@ -13,7 +14,7 @@ bool matches(const Held& held, int source, int tag, MPI_Comm comm) noexcept {
 
 size_t HeldMessages::bucket_of(MPI_Comm comm, int source) noexcept {
   const uint64_t key = uint64_t{handle_bits(comm)} * 31 + static_cast<uint32_t>(source);
-  return static_cast<size_t>(key * 0x9E3779B97F4A7C15U >> 32) % kBuckets;
+  return static_cast<size_t>(key * kGoldenRatio >> 32) % kBuckets;
 }
 
 Held* HeldMessages::find(int source, int tag, MPI_Comm comm) const noexcept {

@@ -131,8 +131,18 @@ def _before(library: Path, others: str | None) -> str:
     """LD_PRELOAD with `library` first and without other libraries of lacuna, since two would
     disturb each other.
     """
-    kept = [part for part in re.split("[: ]", others or "") if not _OURS.match(Path(part).name)]
-    return ":".join([str(library), *filter(None, kept)])
+    ours = lacuna_in(others or "")
+    kept = [part for part in _parts(others or "") if part not in ours]
+    return ":".join([str(library), *kept])
+
+
+def lacuna_in(value: str) -> list[str]:
+    """The preload libraries of lacuna in an LD_PRELOAD."""
+    return [part for part in _parts(value) if _OURS.match(Path(part).name)]
+
+
+def _parts(value: str) -> list[str]:
+    return [part for part in re.split("[: ]", value) if part]
 
 
 def _warn(what: str, remedy: str) -> None:

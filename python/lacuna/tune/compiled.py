@@ -42,8 +42,7 @@ _SHAPES = {
     "list24": ("listed", 24, 24),
     "structs": ("fields", 10, 32),
 }
-# Two more beside 4 KiB, Open MPI's eager limit: a round trip takes 0.8 us for 4000 bytes and 4.4 us
-# for 4080 (blocks of 40 bytes, packed on both sides).
+# Two more beside 4 KiB, Open MPI's eager limit (docs/experiments/2026-11-26-compiled-code.md).
 _SIZES = sorted([1 << power for power in range(9, 23)] + [3968, 4224, 48 << 10, 96 << 10])
 # Blocks of a plane. With 2^15 blocks the cube around it has 96 MB, and each rank has two cubes.
 _MOST_IN_PLANE = 1 << 15

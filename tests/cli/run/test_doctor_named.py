@@ -5,8 +5,8 @@ import pytest
 from conftest import launch_words, one_line_error, preload, program
 from made_up import findings, is_like
 
-from lacuna.launch import launchers
-from lacuna.launch.check import facts, launch, start
+from lacuna.launch import launchers, run
+from lacuna.launch.check import launch, start
 from lacuna.launch.check.finding import FAULT, OK, WARNING
 
 OURS = "/l/liblacuna-mpich.so"
@@ -38,7 +38,7 @@ def test_a_preload_of_the_environment_is_seen():
     assert start.named_preloads(launchers.OPEN_MPI, words, environment) == [of_environment]
     assert start.named_preloads(None, ["sh"], environment) == [of_environment]
     assert start.named_preloads(None, ["sh"], {}) == []
-    assert facts.lacuna_in(environment["LD_PRELOAD"]) == [OURS]
+    assert run.lacuna_in(environment["LD_PRELOAD"]) == [OURS]
     assert launch.named_preload("the command", [OURS], "mpich") is None
     assert launch.named_preload("the command", [], "ompi") is None
     finding = launch.named_preload("the command", [OURS], "ompi")

@@ -23,7 +23,6 @@ _MPI_FUNCTION = "MPI_Init"
 # The MPI library itself and its parts; not, for example, mpiP's libmpiP.so.
 _PART_OF_MPI = re.compile(r"libp?mpi(ch|cxx|_|fort|abi|\d*\.so|-)")
 _OURS = re.compile(r"liblacuna")
-_OUR_PRELOAD = re.compile(r"liblacuna-(mpich|ompi|mpiabi)\.so$")
 _OPENS_MPI = ("julia",)  # programs that are known to open the MPI library themselves
 _MOST_BYTES = 256 << 20  # of a file that is searched for names
 
@@ -191,11 +190,6 @@ def program(words: list[str]) -> Program:
         is_linked_to_us=any(_OURS.match(soname) for soname, _ in needed),
         tools=tuple(soname for soname, library in needed if library and wraps_mpi(library)),
     )
-
-
-def lacuna_in(value: str) -> list[str]:
-    """The preload libraries of lacuna in an LD_PRELOAD."""
-    return [part for part in re.split("[: ]", value) if _OUR_PRELOAD.match(Path(part).name)]
 
 
 def preloaded_tools(value: str) -> tuple[list[str], list[str]]:

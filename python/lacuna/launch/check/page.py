@@ -18,7 +18,7 @@ from typing import Any
 from lacuna import VERSION, engine
 from lacuna.base import paths
 from lacuna.base.errors import Exit, LacunaError
-from lacuna.launch import elf, launchers, mpis
+from lacuna.launch import elf, launchers, mpis, run
 from lacuna.launch.check import facts, launch, machine, probe, start
 from lacuna.launch.check.facts import Program
 from lacuna.launch.check.finding import FAULT, OK, WARNING, Finding, fault, warning
@@ -138,7 +138,7 @@ def launch_findings(
     family = family or one.family or (launcher.family if launcher else None)
     if family:
         for place, value in start.named_preloads(launcher, words, environment):
-            wrong = launch.named_preload(place, facts.lacuna_in(value), family)
+            wrong = launch.named_preload(place, run.lacuna_in(value), family)
             found += [wrong] if wrong else []
     return found + _rank_findings(launcher, words, one, environment, family)
 
