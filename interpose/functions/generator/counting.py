@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import re
 from textwrap import indent
 
-from generator.table import Function, fill
+from generator.table import CONDITIONS, Function, fill
 
 # With timing on (LACUNA_COSTS), a call is only counted if it need not be timed and is declined
 # whatever its data are. Most are counted by this step, which saves no registers.
@@ -61,27 +60,29 @@ def counted(function: Function, texts: dict[str, str]) -> str:
     parameters = {p.name for p in function.parameters}
     is_quick = "quick" in entry and not function.large
     type_, count, slowly = "", "kNoCount", ""
-    unless: list[str] = []
-    if found := re.fullmatch(r"open_to\(\w+, (\w+)\)", entry["gate"]):
-        if "few" not in entry:
+    nulls: list[tuple[str, str]] = []  # a call is not counted if a parameter has such a value,
+    states: list[str] = []  # or if such a function says so
+    if function.conditions == ["types"] and len(function.types) == 1:
+        if not function.operations:
             return ""
-        datatype = found[1]
-        operation, _, count = entry["few"].partition(": ")
+        datatype = function.types[0]
+        count = function.count_of(datatype)
         type_ = f", {datatype}, {count}"
-        slowly = f", {datatype}, {count}, Operation::{operation}"
+        slowly = f", {datatype}, {count}, {function.operations[0]}"
         partners = sorted(parameters & {"dest", "source", "target_rank"})
-        unless += [f"{name} == MPI_PROC_NULL" for name in partners]
+        nulls += [(name, "MPI_PROC_NULL") for name in partners]
         if entry.get("direct") == "yes":  # it may match a token
-            unless.append("needs_full_path()" if is_quick else "receives_direct()")
+            states.append("needs_full_path()" if is_quick else "receives_direct()")
     elif is_quick and parameters & {"request", "requests"}:
-        unless.append(f"{sorted(parameters & {'request', 'requests'})[0]} == nullptr")
-    elif entry["gate"] == "anything_outstanding()":
-        unless.append("anything_outstanding_but_timing()")
-    elif entry["gate"].endswith("is_watched(kCosted)"):
-        unless += [one for one in entry["gate"].split(" || ") if one != "is_watched(kCosted)"]
+        nulls.append((sorted(parameters & {"request", "requests"})[0], "nullptr"))
+    elif function.conditions == ["outstanding"]:
+        states.append("anything_outstanding_but_timing()")
+    elif "timed" in function.conditions:
+        states += [CONDITIONS[one] for one in function.conditions if one != "timed"]
     else:
         return ""
-    plain = [f"!{one}" if one.endswith("()") else one.replace("==", "!=") for one in unless]
+    unless = [f"{name} == {null}" for name, null in nulls] + states
+    plain = [f"{name} != {null}" for name, null in nulls] + [f"!{state}" for state in states]
     goes, after = fill(GOES, **texts), ""
     if is_quick:
         done = fill(entry["quick"], **{"else": f"look_after_{texts['shown']}"}, **texts)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import configparser
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,9 +24,37 @@ GROUPS = {
     "completion": "Completion",
     "types": "Types",
 }
+# The bits of Gate::open (gate.hpp) of the groups that can be switched off.
+SWITCHES = {
+    "pack": "kPackSwitch",
+    "p2p": "kP2pSwitch",
+    "collectives": "kCollectiveSwitch",
+    "files": "kFileSwitch",
+    "rma": "kRmaSwitch",
+}
+# What a gate may ask (gate.hpp, requests/table.hpp).
+CONDITIONS = {
+    "types": "open_to(@switch@, @asked_types@)",
+    "group": "is_open(@switch@)",
+    "outstanding": "anything_outstanding()",
+    "persistent": "anything_persistent()",
+    "split": "any_split()",
+    "held": "anything_held()",
+    "direct": "receives_direct()",
+    "timed": "is_watched(kCosted)",
+}
+# What is done with the data of a type (policy.hpp).
+OPERATIONS = {
+    "pack": "Operation::kPack",
+    "unpack": "Operation::kUnpack",
+    "send": "Operation::kSend",
+    "receive": "Operation::kReceive",
+    "direct": "Operation::kDirect",
+    "one_sided": "Operation::kOneSided",
+}
 # A policy, and the keys that an entry of it must have.
 POLICIES = {
-    "handled": ("gate", "handle", "why"),
+    "handled": ("handle", "why"),
     "watched": ("around", "why"),
     "passed": ("why",),
     "internal": ("calls",),
@@ -88,6 +117,39 @@ class Function:
         return {ways[p.type] for p in self.parameters if p.type in ways}
 
     @property
+    def types(self) -> list[str]:
+        """The datatypes that the gate asks about, or the arrays of them."""
+        return split_list(self.entry.get("types", ""))
+
+    @property
+    def conditions(self) -> list[str]:
+        """What the gate asks: keys of CONDITIONS, of which one must hold."""
+        if "gate" in self.entry:
+            return split_list(self.entry["gate"])
+        arrays = any(p.type.endswith("*") for p in self.parameters if p.name in self.types)
+        return ["group" if arrays else "types"]
+
+    @property
+    def gate(self) -> str:
+        switch = SWITCHES.get(self.entry["group"], "")
+        values = {"switch": switch, "asked_types": ", ".join(self.types)}
+        return " || ".join(fill(CONDITIONS[one], **values) for one in self.conditions)
+
+    @property
+    def operations(self) -> list[str]:
+        """What is done with the data of each of `types`, as C++; empty if that is not said."""
+        return [OPERATIONS[one] for one in split_list(self.entry.get("operations", ""))]
+
+    def count_of(self, type_: str) -> str:
+        """The count, or array of counts, that belongs to one of `types`: the last before it."""
+        count = ""
+        for p in self.parameters:
+            if p.name == type_:
+                break
+            count = p.name if p.type in ("COUNT", "const COUNT*") else count
+        return count
+
+    @property
     def symbol(self) -> str:
         return self.name + ("_c" if self.large else "")
 
@@ -102,6 +164,10 @@ class Function:
         }
 
 
+def split_list(text: str) -> list[str]:
+    return [one for one in (part.strip() for part in text.split(",")) if one]
+
+
 def read_parameter(text: str) -> Parameter:
     if text == "...":
         return Parameter("...", "")
@@ -110,8 +176,57 @@ def read_parameter(text: str) -> Parameter:
 
 
 # What functions.ini explains.
-KEYS = "params large since group policy calls why gate direct like few quick light handle".split()
-KEYS += "moves missing around".split()
+KEYS = "params large since group policy calls why types gate direct operations quick light".split()
+KEYS += "handle moves missing around".split()
+
+
+def mistakes(function: Function) -> Iterator[str]:
+    """What is wrong with an entry, the first thing first."""
+    entry = function.entry
+    policy = entry.get("policy")
+    if policy not in POLICIES:
+        yield f"policy must be one of {', '.join(POLICIES)}"
+        return
+    if policy != "internal" and entry.get("group") not in GROUPS:
+        yield f"group must be one of {', '.join(GROUPS)}"
+    for key in ("params", *POLICIES[policy]):
+        if key not in entry:
+            yield f"`{key}` is needed where policy is {policy}"
+    for key in entry:
+        if key not in KEYS:
+            yield f"unknown key {key}; known: {', '.join(KEYS)}"
+    if entry.get("moves", "both") not in ("packs", "unpacks", "both"):
+        yield "moves must be packs, unpacks or both"
+    if policy == "handled":
+        yield from mistakes_of_gate(function)
+
+
+def mistakes_of_gate(function: Function) -> Iterator[str]:
+    entry, types = function.entry, function.types
+    if bool(types) == ("gate" in entry):
+        yield "either `types` or `gate` is needed where policy is handled"
+    conditions = [one for one in CONDITIONS if one != "types"]
+    if "gate" in entry and not set() < set(function.conditions) <= set(conditions):
+        yield f"gate must be some of {', '.join(conditions)}"
+    if {"types", "group"} & set(function.conditions) and entry["group"] not in SWITCHES:
+        yield f"the group {entry['group']} has no switch that a gate could ask"
+    kinds = {p.name: p.type for p in function.parameters}
+    for one in types:
+        if kinds.get(one) not in ("MPI_Datatype", "const MPI_Datatype*"):
+            yield f"types: {one} is not a datatype of params"
+    if entry.get("direct", "yes") not in ("yes", "room"):
+        yield "direct must be yes or room"
+    if entry.get("direct") == "room" and not 1 <= len(types) <= 2:
+        yield "`types` must be one or two where direct is room"
+    operations = split_list(entry.get("operations", ""))
+    if not set(operations) <= set(OPERATIONS):
+        yield f"operations must be some of {', '.join(OPERATIONS)}"
+    if "operations" in entry and (len(operations), function.conditions) != (len(types), ["types"]):
+        yield "operations must be as many as types"
+    if "operations" in entry or entry.get("direct") == "room":
+        for one in types:
+            if not function.count_of(one):
+                yield f"types: params has no COUNT before {one}"
 
 
 def read_table(path: Path) -> list[Function]:
@@ -125,22 +240,10 @@ def read_table(path: Path) -> list[Function]:
     functions = []
     for name in parser.sections():
         entry = {key: " ".join(value.split()) for key, value in parser[name].items()}
-        policy = entry.get("policy")
-        if policy not in POLICIES:
-            sys.exit(f"{path}: [{name}]: policy must be one of {', '.join(POLICIES)}")
-        if policy != "internal" and entry.get("group") not in GROUPS:
-            sys.exit(f"{path}: [{name}]: group must be one of {', '.join(GROUPS)}")
-        for key in ("params", *POLICIES[policy]):
-            if key not in entry:
-                sys.exit(f"{path}: [{name}]: `{key}` is needed where policy is {policy}")
-        for key in entry:
-            if key not in KEYS:
-                sys.exit(f"{path}: [{name}]: unknown key {key}; known: {', '.join(KEYS)}")
-        if entry.get("moves", "both") not in ("packs", "unpacks", "both"):
-            sys.exit(f"{path}: [{name}]: moves must be packs, unpacks or both")
-        texts = (text.strip() for text in entry["params"].split(","))
-        parameters = tuple(read_parameter(text) for text in texts if text)
+        parameters = tuple(map(read_parameter, split_list(entry.get("params", ""))))
         functions.append(Function(name, parameters, entry))
+        for mistake in mistakes(functions[-1]):
+            sys.exit(f"{path}: [{name}]: {mistake}")
         if entry.get("large") == "yes":
             functions.append(Function(name, parameters, entry, large=True))
     return functions

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import re
 from textwrap import indent
 
 from generator.counting import COSTED, counted
-from generator.table import NOTICE, Function, fill
+from generator.table import NOTICE, SWITCHES, Function, fill
 
 # In the texts @name@ is replaced.
 
@@ -117,7 +116,7 @@ __attribute__((noinline)) static int weigh_@shown@(@declaration@) {
 # is inlined, so that it saves few registers.
 PASS = """\
 __attribute__((noinline, flatten)) static int pass_@shown@(@declaration@) {
-  if (direct::repeats_decline({direct::Kind::@call@}, comm, @sides@, __builtin_return_address(0)))
+  if (direct::repeats_decline({@call@}, comm, @sides@, __builtin_return_address(0)))
     return @next@().@symbol@(@arguments@);
   return look_@shown@(@arguments@);
 }
@@ -163,8 +162,15 @@ EXPORTS = """\
 """
 
 
-def left_alone(type_: str, operation: str, count: str) -> str:
-    return f"is_left_alone({type_}, {count}, Operation::{operation})"
+def left_alone(type_: str, count: str, operation: str) -> str:
+    return f"is_left_alone({type_}, {count}, {operation})"
+
+
+def room_call(function: Function) -> str:
+    """What direct::Call begins with: kind and root."""
+    words = function.name.removeprefix("MPI_").split("_")
+    kind = "direct::Kind::k" + "".join(word.capitalize() for word in words)
+    return f"{kind}, root" if any(p.name == "root" for p in function.parameters) else kind
 
 
 def wrapper(function: Function, name: dict[str, str]) -> str:
@@ -172,23 +178,22 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
     texts["shown"] = name["prefix"] + function.symbol
     if entry["policy"] == "watched":
         return fill(WATCHED, around=entry["around"], **texts)
-    gate, refuse = entry["gate"], ""
-    kind = "kMoves" if "open_to(" in entry["gate"] or "is_open(" in entry["gate"] else "kEnds"
-    if gate.startswith(("open_to(", "is_open(")):
-        refuse = fill(REFUSE, **texts)
-    passes = vote = ""
-    if types := re.fullmatch(r"open_to\(\w+, (.*)\)", gate):
-        passes = f"is_never_handled({types[1]})"
-        if entry.get("direct") == "room":
-            plain = " && ".join(f"plainly_predefined({one})" for one in types[1].split(", "))
-            vote = fill(VOTE, plain=plain)
-        if few := entry.get("few"):
-            kind = "kMovesMany"
-            pairs = zip(types[1].split(", "), few.split(", "), strict=True)
-            passes = " && ".join(left_alone(one, *many.split(": ")) for one, many in pairs)
+    types, counts = function.types, [function.count_of(one) for one in function.types]
+    refuse, kind = "", "kEnds"
+    if {"types", "group"} & set(function.conditions):
+        refuse, kind = fill(REFUSE, **texts), "kMoves"
     has_direct, has_quick = entry.get("direct") == "yes", "quick" in entry and not function.large
     has_room = entry.get("direct") == "room"
-    if has_direct or has_room or gate.startswith("receives_direct("):
+    passes = vote = ""
+    if function.conditions == ["types"]:
+        passes = f"is_never_handled({', '.join(types)})"
+        if has_room:
+            plain = " && ".join(f"plainly_predefined({one})" for one in types)
+            vote = fill(VOTE, plain=plain)
+        if function.operations:
+            kind = "kMovesMany"
+            passes = " && ".join(map(left_alone, types, counts, function.operations))
+    if has_direct or has_room or function.conditions == ["direct"]:
         refuse = fill(REFUSE, **(texts | {"foreign": name["foreign_to_direct"]}))
     steps = counted(function, texts)
     is_counted, ways = bool(steps), []
@@ -207,21 +212,19 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
         steps += fill(WEIGH, passes=passes, after=weighed, **texts)
     if has_direct:
         ways.append(("receives_direct()", "look"))
-    if has_room and (like := entry.get("like")):
-        call, sides = like.split(": ")
-        both = [f"direct::side({one.replace(' ', ', ')})" for one in sides.split(", ")]
-        both += ["direct::side()"] * (2 - len(both))
-        steps += fill(PASS, call=call, sides=", ".join(both), **texts)
+    if has_room:
+        sides = [f"direct::side({', '.join(pair)})" for pair in zip(types, counts, strict=True)]
+        sides += ["direct::side()"] * (2 - len(sides))
+        steps += fill(PASS, call=room_call(function), sides=", ".join(sides), **texts)
         ways.append(("receives_direct()", "pass"))
-    elif has_room:
-        ways.append(("receives_direct()", "look"))
-    ways.append((gate, "weigh" if passes else "quickly" if has_quick else "look"))
+    ways.append((function.gate, "weigh" if passes else "quickly" if has_quick else "look"))
     lines = [fill(WAY, gate=one, way=way, **texts) for one, way in ways]
     if is_counted:
         # If calls are timed, the first way of a quick function is closed.
         first = 1 if has_quick else 0
-        if one := re.fullmatch(r"open_to\((\w+), (\w+)\)", gate):
-            opened = {"family": one[1], "datatype": one[2], "way": ways[-1][1]}
+        if function.conditions == ["types"] and len(types) == 1:
+            switch = SWITCHES[entry["group"]]
+            opened = {"family": switch, "datatype": types[0], "way": ways[-1][1]}
             direct = fill(WAY, gate="receives_direct(open)", way="look", **texts)
             opened["direct"] = direct if has_direct else ""
             opened["direct_derived"] = indent(opened["direct"], "    ")
@@ -234,7 +237,7 @@ def wrapper(function: Function, name: dict[str, str]) -> str:
             ]
     texts["handle"] = fill(entry["handle"], **texts)
     texts["otherwise"] = f"{texts['next']}().{function.symbol}"
-    if has_room and "like" in entry:
+    if has_room:
         texts["otherwise"] = f"gated_{texts['shown']}"
         steps += fill(GATED, ways="".join(lines[1:]), **texts)
         del lines[1:]
