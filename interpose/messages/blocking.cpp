@@ -3,6 +3,7 @@
 // Blocking point-to-point calls: one MPI call of the program becomes one of the library, with
 // packed data.
 #include "interpose/functions/bodies.hpp"
+#include "interpose/library/call_fitting.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/messages/message.hpp"
 #include "interpose/messages/send_modes.hpp"
@@ -13,15 +14,12 @@ namespace lacuna {
 namespace {
 
 int send_packed(SendMode mode, Outgoing* outgoing, int dest, int tag, MPI_Comm comm) {
-  const Next& next = next_functions();
   const SendFunctions& send = send_functions(mode);
   const Wire& wire = outgoing->wire;
   int code = MPI_SUCCESS;
   send_and_fill(outgoing, true, [&] {
-    code = fits_int(wire.count)
-               ? (next.*send.blocking)(outgoing->data, static_cast<int>(wire.count), wire.type,
-                                       dest, tag, comm)
-               : (next.*send.blocking_c)(outgoing->data, wire.count, wire.type, dest, tag, comm);
+    code = call_fitting(send.blocking, send.blocking_c, outgoing->data, wire.count, wire.type, dest,
+                        tag, comm);
     return code == MPI_SUCCESS;
   });
   return code;
@@ -61,13 +59,10 @@ Answer receive_packed(void* buf, MPI_Count count, MPI_Datatype datatype, int sou
 
 int receive_held(MPI_Message* message, const Incoming& incoming, MPI_Status* status,
                  direct::HeldReceive* held_receive) {
-  const Next& next = next_functions();
   const Wire wire = incoming.library_type();
   void* const place = incoming.library_buffer();
-  const int code =
-      fits_int(wire.count)
-          ? next.MPI_Mrecv(place, static_cast<int>(wire.count), wire.type, message, status)
-          : next.MPI_Mrecv_c(place, wire.count, wire.type, message, status);
+  const int code = call_fitting(&Next::MPI_Mrecv, &Next::MPI_Mrecv_c, place, wire.count, wire.type,
+                                message, status);
   held_receive->finish();
   return code;
 }
@@ -84,10 +79,8 @@ int post_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, 
                  MPI_Comm comm, MPI_Request* request) {
   const Answer answer = handle_irecv(buf, count, datatype, source, tag, comm, request);
   if (answer.handled) return answer.code;
-  const Next& next = next_functions();
-  return fits_int(count)
-             ? next.MPI_Irecv(buf, static_cast<int>(count), datatype, source, tag, comm, request)
-             : next.MPI_Irecv_c(buf, count, datatype, source, tag, comm, request);
+  return call_fitting(&Next::MPI_Irecv, &Next::MPI_Irecv_c, buf, count, datatype, source, tag, comm,
+                      request);
 }
 
 // After an error there may be no request.
@@ -112,13 +105,10 @@ Answer handle_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source
     incoming->redirect(held_receive);
     if (MPI_Message* held = held_receive.message())
       return receive_held(held, *incoming, own, &held_receive);
-    const Next& next = next_functions();
     const Wire wire = incoming->library_type();
     void* const place = incoming->library_buffer();
-    const int code =
-        fits_int(wire.count)
-            ? next.MPI_Recv(place, static_cast<int>(wire.count), wire.type, source, tag, comm, own)
-            : next.MPI_Recv_c(place, wire.count, wire.type, source, tag, comm, own);
+    const int code = call_fitting(&Next::MPI_Recv, &Next::MPI_Recv_c, place, wire.count, wire.type,
+                                  source, tag, comm, own);
     held_receive.finish();
     return code;
   };
@@ -145,19 +135,15 @@ namespace {
 
 int send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                     MPI_Comm comm) {
-  const Next& next = next_functions();
-  return fits_int(count) ? next.MPI_Send(buf, static_cast<int>(count), datatype, dest, tag, comm)
-                         : next.MPI_Send_c(buf, count, datatype, dest, tag, comm);
+  return call_fitting(&Next::MPI_Send, &Next::MPI_Send_c, buf, count, datatype, dest, tag, comm);
 }
 
 // No request: the send has failed, whatever the code says (MPICH 5 returns MPI_SUCCESS after errors
 // that the program's handler has seen).
 int begin_send_by_library(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                           int tag, MPI_Comm comm, MPI_Request* request) {
-  const Next& next = next_functions();
-  return fits_int(count)
-             ? next.MPI_Isend(buf, static_cast<int>(count), datatype, dest, tag, comm, request)
-             : next.MPI_Isend_c(buf, count, datatype, dest, tag, comm, request);
+  return call_fitting(&Next::MPI_Isend, &Next::MPI_Isend_c, buf, count, datatype, dest, tag, comm,
+                      request);
 }
 
 // The message to receive is held already, so the receive cannot wait: it is done first, then the
@@ -170,13 +156,10 @@ int led_sendrecv(Outgoing* outgoing, const void* sendbuf, MPI_Count sendcount,
   if (MPI_Message* held = held_receive->message()) {
     code = receive_held(held, incoming, status, held_receive);
   } else {
-    const Next& next = next_functions();
     const Wire wire = incoming.library_type();
     void* const place = incoming.library_buffer();
-    code = fits_int(wire.count)
-               ? next.MPI_Recv(place, static_cast<int>(wire.count), wire.type, source, recvtag,
-                               where, status)
-               : next.MPI_Recv_c(place, wire.count, wire.type, source, recvtag, where, status);
+    code = call_fitting(&Next::MPI_Recv, &Next::MPI_Recv_c, place, wire.count, wire.type, source,
+                        recvtag, where, status);
     held_receive->finish();
   }
   const int sent = send_by_library(sendbuf, sendcount, sendtype, dest, sendtag, comm);
@@ -257,13 +240,9 @@ Answer handle_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
       return handled(own.finish(incoming, received));
     }
   }
-  const Next& next = next_functions();
-  const int code = fits_int(sendcount) && fits_int(recvcount)
-                       ? next.MPI_Sendrecv(sendbuf, static_cast<int>(sendcount), sendtype, dest,
-                                           sendtag, recvbuf, static_cast<int>(recvcount), recvtype,
-                                           source, recvtag, comm, own.get())
-                       : next.MPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
-                                             recvcount, recvtype, source, recvtag, comm, own.get());
+  const int code =
+      call_fitting(&Next::MPI_Sendrecv, &Next::MPI_Sendrecv_c, sendbuf, sendcount, sendtype, dest,
+                   sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, own.get());
   // An error of the receiving half comes when the token has been sent.
   if (sends && !own.is_written()) outgoing.give_up();
   int result = code;
@@ -292,27 +271,19 @@ Answer handle_sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype
   Staging outgoing;
   if (!make_replacement(buf, count, datatype, dest, source, comm, &outgoing, &incoming))
     return without_packed_data(comm);
-  const Next& next = next_functions();
   const Wire& wire = incoming.wire;
   OwnStatus own(status);
   if (!outgoing) {
-    const int code = fits_int(count)
-                         ? next.MPI_Sendrecv_replace(buf, static_cast<int>(count), datatype, dest,
-                                                     sendtag, source, recvtag, comm, own.get())
-                         : next.MPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source,
-                                                       recvtag, comm, own.get());
+    const int code = call_fitting(&Next::MPI_Sendrecv_replace, &Next::MPI_Sendrecv_replace_c, buf,
+                                  count, datatype, dest, sendtag, source, recvtag, comm, own.get());
     const int result = own.finish(incoming, code);
     return incoming.is_only_watched() ? watched(result) : handled(result);
   }
   const void* from = outgoing.data();
   void* to = incoming.data;
   const int code =
-      fits_int(wire.count)
-          ? next.MPI_Sendrecv(from, static_cast<int>(wire.count), wire.type, dest, sendtag, to,
-                              static_cast<int>(wire.count), wire.type, source, recvtag, comm,
-                              own.get())
-          : next.MPI_Sendrecv_c(from, wire.count, wire.type, dest, sendtag, to, wire.count,
-                                wire.type, source, recvtag, comm, own.get());
+      call_fitting(&Next::MPI_Sendrecv, &Next::MPI_Sendrecv_c, from, wire.count, wire.type, dest,
+                   sendtag, to, wire.count, wire.type, source, recvtag, comm, own.get());
   const int result = own.finish(incoming, code);
   return incoming.is_only_watched() ? watched(result) : handled(result);
 }

@@ -2,6 +2,7 @@
 //
 // Nonblocking calls, MPI_Cancel and MPI_Request_free. The program gets the library's own request.
 #include "interpose/functions/bodies.hpp"
+#include "interpose/library/call_fitting.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/messages/message.hpp"
@@ -92,12 +93,10 @@ Answer start_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int sour
 }
 
 int begin_matched(MPI_Message* message, const Incoming& incoming, MPI_Request* started) {
-  const Next& next = next_functions();
   const Wire wire = incoming.library_type();
   void* const place = incoming.library_buffer();
-  return fits_int(wire.count)
-             ? next.MPI_Imrecv(place, static_cast<int>(wire.count), wire.type, message, started)
-             : next.MPI_Imrecv_c(place, wire.count, wire.type, message, started);
+  return call_fitting(&Next::MPI_Imrecv, &Next::MPI_Imrecv_c, place, wire.count, wire.type, message,
+                      started);
 }
 
 }  // namespace
@@ -109,13 +108,10 @@ int begin_receive(direct::HeldReceive* held_receive, int source, int tag, MPI_Co
   if (MPI_Message* held = held_receive->message()) {
     code = begin_matched(held, *incoming, started);
   } else {
-    const Next& next = next_functions();
     const Wire wire = incoming->library_type();
     void* const place = incoming->library_buffer();
-    code = fits_int(wire.count)
-               ? next.MPI_Irecv(place, static_cast<int>(wire.count), wire.type, source, tag, comm,
-                                started)
-               : next.MPI_Irecv_c(place, wire.count, wire.type, source, tag, comm, started);
+    code = call_fitting(&Next::MPI_Irecv, &Next::MPI_Irecv_c, place, wire.count, wire.type, source,
+                        tag, comm, started);
   }
   held_receive->finish();
   return code;
@@ -125,12 +121,9 @@ Answer handle_isend(SendMode mode, const void* buf, MPI_Count count, MPI_Datatyp
                     int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!may_send(mode)) return kDeclined;
   const auto start = [&](const void* packed, const Wire& wire, MPI_Request* started) {
-    const Next& next = next_functions();
     const SendFunctions& send = send_functions(mode);
-    return fits_int(wire.count) ? (next.*send.nonblocking)(packed, static_cast<int>(wire.count),
-                                                           wire.type, dest, tag, comm, started)
-                                : (next.*send.nonblocking_c)(packed, wire.count, wire.type, dest,
-                                                             tag, comm, started);
+    return call_fitting(send.nonblocking, send.nonblocking_c, packed, wire.count, wire.type, dest,
+                        tag, comm, started);
   };
   return start_send(mode, buf, count, datatype, dest, tag, comm, request, start);
 }
@@ -170,7 +163,6 @@ namespace {
 Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
                        int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
                        int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  const Next& next = next_functions();
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
   Outgoing outgoing;
@@ -188,10 +180,8 @@ Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
   if (dest != MPI_PROC_NULL) {
     send_and_fill(&outgoing, false, [&] {
       const Wire& wire = outgoing.wire;
-      code = fits_int(wire.count) ? next.MPI_Isend(outgoing.data, static_cast<int>(wire.count),
-                                                   wire.type, dest, sendtag, comm, &sent)
-                                  : next.MPI_Isend_c(outgoing.data, wire.count, wire.type, dest,
-                                                     sendtag, comm, &sent);
+      code = call_fitting(&Next::MPI_Isend, &Next::MPI_Isend_c, outgoing.data, wire.count,
+                          wire.type, dest, sendtag, comm, &sent);
       return sent != runtime().request_null;
     });
   }
@@ -207,10 +197,8 @@ Answer split_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
   const Answer received =
       handle_irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, request);
   if (received.handled) return received;
-  return handled(fits_int(recvcount) ? next.MPI_Irecv(recvbuf, static_cast<int>(recvcount),
-                                                      recvtype, source, recvtag, comm, request)
-                                     : next.MPI_Irecv_c(recvbuf, recvcount, recvtype, source,
-                                                        recvtag, comm, request));
+  return handled(call_fitting(&Next::MPI_Irecv, &Next::MPI_Irecv_c, recvbuf, recvcount, recvtype,
+                              source, recvtag, comm, request));
 }
 
 }  // namespace
@@ -274,14 +262,10 @@ Answer handle_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype s
     recvcount = entry->incoming.wire.count;
     recvtype = entry->incoming.wire.type;
   }
-  const Next& next = next_functions();
   MPI_Request started = runtime().request_null;
-  const int code = fits_int(sendcount) && fits_int(recvcount)
-                       ? next.MPI_Isendrecv(sendbuf, static_cast<int>(sendcount), sendtype, dest,
-                                            sendtag, recvbuf, static_cast<int>(recvcount), recvtype,
-                                            source, recvtag, comm, &started)
-                       : next.MPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
-                                              recvcount, recvtype, source, recvtag, comm, &started);
+  const int code =
+      call_fitting(&Next::MPI_Isendrecv, &Next::MPI_Isendrecv_c, sendbuf, sendcount, sendtype, dest,
+                   sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, &started);
   if (started == runtime().request_null) {
     outgoing.give_up();
     drop_pending(entry);

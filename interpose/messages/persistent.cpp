@@ -20,6 +20,7 @@
 #include "interpose/direct/messages/probe.hpp"
 #include "interpose/direct/messages/receive.hpp"
 #include "interpose/functions/bodies.hpp"
+#include "interpose/library/call_fitting.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/messages/message.hpp"
@@ -125,14 +126,11 @@ Answer handle_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Dat
     drop_pending(entry);
     return kDeclined;
   }
-  const Next& next = next_functions();
   const SendFunctions& send = send_functions(mode);
   const void* data = entry->outgoing ? entry->outgoing.data() : buf;
   MPI_Request made = runtime().request_null;
   const int code =
-      fits_int(wire.count)
-          ? (next.*send.init)(data, static_cast<int>(wire.count), wire.type, dest, tag, comm, &made)
-          : (next.*send.init_c)(data, wire.count, wire.type, dest, tag, comm, &made);
+      call_fitting(send.init, send.init_c, data, wire.count, wire.type, dest, tag, comm, &made);
   return keep(entry, made, request, code);
 }
 
@@ -149,14 +147,11 @@ Answer handle_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int s
   }
   entry->from = source;
   entry->tag = tag;
-  const Next& next = next_functions();
   const Wire& wire = entry->incoming.wire;
   void* packed = entry->incoming.data;
   MPI_Request made = runtime().request_null;
-  const int code = fits_int(wire.count) ? next.MPI_Recv_init(packed, static_cast<int>(wire.count),
-                                                             wire.type, source, tag, comm, &made)
-                                        : next.MPI_Recv_init_c(packed, wire.count, wire.type,
-                                                               source, tag, comm, &made);
+  const int code = call_fitting(&Next::MPI_Recv_init, &Next::MPI_Recv_init_c, packed, wire.count,
+                                wire.type, source, tag, comm, &made);
   return keep(entry, made, request, code);
 }
 

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "interpose/functions/bodies.hpp"
+#include "interpose/library/call_fitting.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/messages/message.hpp"
@@ -242,22 +243,6 @@ Answer start(const Place& place, Source* source, Destination* destination, MPI_R
   return handled(code);
 }
 
-template <typename... Parameters, typename... Arguments>
-int invoke(int (*function)(Parameters...), Arguments... arguments) {
-  return function(static_cast<Parameters>(arguments)...);
-}
-
-// Calls a function with int counts or its _c form.
-template <typename Small, typename Large, typename... Arguments>
-int call(Small Next::* small, Large Next::* large, bool fits, Arguments... arguments) {
-  const Next& next = next_functions();
-  return fits ? invoke(next.*small, arguments...) : invoke(next.*large, arguments...);
-}
-
-bool fit_int(MPI_Count one, MPI_Count other, MPI_Count third = 0) {
-  return fits_int(one) && fits_int(other) && fits_int(third);
-}
-
 }  // namespace
 
 Answer handle_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
@@ -266,9 +251,9 @@ Answer handle_put(const void* origin_addr, MPI_Count origin_count, MPI_Datatype 
   Source source{origin_addr, origin_count, origin_datatype};
   return start({kPuts, target_rank, target_disp, target_count, target_datatype, win}, &source,
                nullptr, [&] {
-                 return call(&Next::MPI_Put, &Next::MPI_Put_c, fit_int(source.count, target_count),
-                             source.data, source.count, source.type, target_rank, target_disp,
-                             target_count, target_datatype, win);
+                 return call_fitting(&Next::MPI_Put, &Next::MPI_Put_c, source.data, source.count,
+                                     source.type, target_rank, target_disp, target_count,
+                                     target_datatype, win);
                });
 }
 
@@ -278,10 +263,9 @@ Answer handle_get(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin
   Destination destination{origin_addr, origin_count, origin_datatype};
   return start({kGets, target_rank, target_disp, target_count, target_datatype, win}, nullptr,
                &destination, [&] {
-                 return call(&Next::MPI_Get, &Next::MPI_Get_c,
-                             fit_int(destination.count, target_count), destination.data,
-                             destination.count, destination.type, target_rank, target_disp,
-                             target_count, target_datatype, win);
+                 return call_fitting(&Next::MPI_Get, &Next::MPI_Get_c, destination.data,
+                                     destination.count, destination.type, target_rank, target_disp,
+                                     target_count, target_datatype, win);
                });
 }
 
@@ -293,10 +277,9 @@ Answer handle_accumulate(const void* origin_addr, MPI_Count origin_count,
   Source source{origin_addr, origin_count, origin_datatype};
   return start({kAccumulates, target_rank, target_disp, target_count, target_datatype, win},
                &source, nullptr, [&] {
-                 return call(&Next::MPI_Accumulate, &Next::MPI_Accumulate_c,
-                             fit_int(source.count, target_count), source.data, source.count,
-                             source.type, target_rank, target_disp, target_count, target_datatype,
-                             op, win);
+                 return call_fitting(&Next::MPI_Accumulate, &Next::MPI_Accumulate_c, source.data,
+                                     source.count, source.type, target_rank, target_disp,
+                                     target_count, target_datatype, op, win);
                });
 }
 
@@ -310,11 +293,10 @@ Answer handle_get_accumulate(const void* origin_addr, MPI_Count origin_count,
   Destination destination{result_addr, result_count, result_datatype};
   return start({kFetches, target_rank, target_disp, target_count, target_datatype, win},
                op != MPI_NO_OP ? &source : nullptr, &destination, [&] {
-                 return call(&Next::MPI_Get_accumulate, &Next::MPI_Get_accumulate_c,
-                             fit_int(source.count, destination.count, target_count), source.data,
-                             source.count, source.type, destination.data, destination.count,
-                             destination.type, target_rank, target_disp, target_count,
-                             target_datatype, op, win);
+                 return call_fitting(&Next::MPI_Get_accumulate, &Next::MPI_Get_accumulate_c,
+                                     source.data, source.count, source.type, destination.data,
+                                     destination.count, destination.type, target_rank, target_disp,
+                                     target_count, target_datatype, op, win);
                });
 }
 
@@ -324,10 +306,9 @@ Answer handle_rput(const void* origin_addr, MPI_Count origin_count, MPI_Datatype
   Source source{origin_addr, origin_count, origin_datatype};
   return start({kPuts, target_rank, target_disp, target_count, target_datatype, win}, &source,
                nullptr, request, [&](MPI_Request* started) {
-                 return call(&Next::MPI_Rput, &Next::MPI_Rput_c,
-                             fit_int(source.count, target_count), source.data, source.count,
-                             source.type, target_rank, target_disp, target_count, target_datatype,
-                             win, started);
+                 return call_fitting(&Next::MPI_Rput, &Next::MPI_Rput_c, source.data, source.count,
+                                     source.type, target_rank, target_disp, target_count,
+                                     target_datatype, win, started);
                });
 }
 
@@ -337,10 +318,9 @@ Answer handle_rget(void* origin_addr, MPI_Count origin_count, MPI_Datatype origi
   Destination destination{origin_addr, origin_count, origin_datatype};
   return start({kGets, target_rank, target_disp, target_count, target_datatype, win}, nullptr,
                &destination, request, [&](MPI_Request* started) {
-                 return call(&Next::MPI_Rget, &Next::MPI_Rget_c,
-                             fit_int(destination.count, target_count), destination.data,
-                             destination.count, destination.type, target_rank, target_disp,
-                             target_count, target_datatype, win, started);
+                 return call_fitting(&Next::MPI_Rget, &Next::MPI_Rget_c, destination.data,
+                                     destination.count, destination.type, target_rank, target_disp,
+                                     target_count, target_datatype, win, started);
                });
 }
 
@@ -352,10 +332,9 @@ Answer handle_raccumulate(const void* origin_addr, MPI_Count origin_count,
   Source source{origin_addr, origin_count, origin_datatype};
   return start({kAccumulates, target_rank, target_disp, target_count, target_datatype, win},
                &source, nullptr, request, [&](MPI_Request* started) {
-                 return call(&Next::MPI_Raccumulate, &Next::MPI_Raccumulate_c,
-                             fit_int(source.count, target_count), source.data, source.count,
-                             source.type, target_rank, target_disp, target_count, target_datatype,
-                             op, win, started);
+                 return call_fitting(&Next::MPI_Raccumulate, &Next::MPI_Raccumulate_c, source.data,
+                                     source.count, source.type, target_rank, target_disp,
+                                     target_count, target_datatype, op, win, started);
                });
 }
 
@@ -371,11 +350,10 @@ Answer handle_rget_accumulate(const void* origin_addr, MPI_Count origin_count,
   return start({kFetches, target_rank, target_disp, target_count, target_datatype, win},
                op != MPI_NO_OP ? &source : nullptr, &destination, request,
                [&](MPI_Request* started) {
-                 return call(&Next::MPI_Rget_accumulate, &Next::MPI_Rget_accumulate_c,
-                             fit_int(source.count, destination.count, target_count), source.data,
-                             source.count, source.type, destination.data, destination.count,
-                             destination.type, target_rank, target_disp, target_count,
-                             target_datatype, op, win, started);
+                 return call_fitting(&Next::MPI_Rget_accumulate, &Next::MPI_Rget_accumulate_c,
+                                     source.data, source.count, source.type, destination.data,
+                                     destination.count, destination.type, target_rank, target_disp,
+                                     target_count, target_datatype, op, win, started);
                });
 }
 
