@@ -41,6 +41,7 @@ INTERPOSE = (
     "inside",
     "types",
     "direct/rooms",
+    "direct/between_nodes",
     "direct/messages",
     "requests",
     "direct/agreement",

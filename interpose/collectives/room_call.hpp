@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "interpose/collectives/uniform.hpp"
+#include "interpose/direct/between_nodes/exchange.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/rooms/exchange.hpp"
 #include "interpose/direct/rooms/ranks.hpp"
@@ -135,6 +136,24 @@ inline bool is_root(const direct::Room& room, int root) {
   return root >= 0 && static_cast<size_t>(root) == room.rank;
 }
 
+// Does a whole call among ranks of several nodes, in pieces, if none votes no. No answer: nothing
+// has happened. All ranks must call it, whatever their data.
+template <typename Fill>
+std::optional<Answer> call_between_nodes(const direct::Call& call, MPI_Comm comm,
+                                         const Fill& fill) {
+  if (!direct::goes_between_nodes(call.kind)) return std::nullopt;
+  direct::NodesComm* const nodes = direct::comm_between_nodes(comm);
+  if (nodes == nullptr || !direct::must_vote(nodes, call.kind)) return std::nullopt;
+  finish_freed_requests();
+  int error_class = MPI_SUCCESS;
+  MemberData places(&nodes->room);
+  const bool is_willing = is_open(kCollectiveSwitch) && fill(&places);
+  const InLibrary inside;
+  if (!direct::exchange_between_nodes(comm, nodes, call, is_willing, &error_class))
+    return std::nullopt;
+  return handled(error_class == MPI_SUCCESS ? MPI_SUCCESS : raise_error(comm, error_class));
+}
+
 // Does a whole call in a room, if all ranks are peers and none votes no. No answer: nothing has
 // happened. All ranks must call it first, whatever their data. `bytes(room)`: bytes between two
 // ranks; below 0 for an error that the library must report. `fill`: describes the data. `entered`:
@@ -151,6 +170,8 @@ std::optional<Answer> call_in_room(const direct::Call& call, MPI_Comm comm, cons
     if (!direct::comm_info_of(comm, &group, &code)) return handled(code);
     room = direct::room_on(comm);
   }
+  if (direct::has_pipeline() && (room == nullptr || direct::pipeline().within_nodes))
+    return call_between_nodes(call, comm, fill);
   if (room == nullptr) return std::nullopt;
   *entered = room;
   if (!g_gate.threads) direct::last_room(comm) = {comm, room};

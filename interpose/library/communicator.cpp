@@ -69,54 +69,14 @@ bool ask_dist_graph(MPI_Comm comm, Neighbors* neighbors) {
          neighbors->sources >= 0 && neighbors->targets >= 0;
 }
 
-// While it lives, errors of an invalid communicator call no handler of the program's: libraries
-// raise them on MPI_COMM_WORLD or MPI_COMM_SELF, whose handlers are replaced.
-//
-// MPICH distinguishes a communicator on which no handler was set from one with
-// MPI_ERRORS_ARE_FATAL, but MPI_Comm_get_errhandler gives the same for both. If MPI_COMM_SELF has
-// none, such errors are raised on MPI_COMM_WORLD, and restoring "fatal" on MPI_COMM_SELF would
-// change that. So a handler that reads as fatal is not replaced. An error then ends the job here;
-// without the query, the program's own call would end it a moment later.
-class Silence {
- public:
-  Silence() {
-    const Next& next = next_functions();
-    MPI_Errhandler silent;
-    if (next.MPI_Comm_get_errhandler(runtime().probe_comm, &silent) != MPI_SUCCESS) return;
-    const bool fatal_may_be_none = runtime().flavour != Flavour::kOpenMpi;
-    for (Silenced& one : silenced_) {
-      if (next.MPI_Comm_get_errhandler(one.comm, &one.handler) != MPI_SUCCESS) continue;
-      if (fatal_may_be_none && one.handler == runtime().errors_are_fatal) continue;
-      one.is_silent = next.MPI_Comm_set_errhandler(one.comm, silent) == MPI_SUCCESS;
-    }
-    next.MPI_Errhandler_free(&silent);
-  }
-  ~Silence() {
-    const Next& next = next_functions();
-    for (Silenced& one : silenced_) {
-      if (!one.is_silent) continue;
-      next.MPI_Comm_set_errhandler(one.comm, one.handler);
-      free_handler(&one.handler);
-    }
-  }
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
-
- private:
-  struct Silenced {
-    MPI_Comm comm;
-    MPI_Errhandler handler;
-    bool is_silent;
-  };
-  Silenced silenced_[2] = {{runtime().comm_world, {}, false}, {runtime().comm_self, {}, false}};
-};
-
 }  // namespace
 
 bool is_communicator(MPI_Comm comm) {
   if (g_gate.threads) return true;
   if (comm == MPI_COMM_NULL) return false;
-  const Silence silence;
+  // A fatal handler ends the job here; without the query, the program's own call would end it a
+  // moment later.
+  const SilencedErrors silence(false);
   int size = 0;
   int code = 0;
   return ask(next_functions().MPI_Comm_size, comm, &size, &code);

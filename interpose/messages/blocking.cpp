@@ -34,7 +34,6 @@ Answer handle_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype
   Outgoing outgoing;
   outgoing.mode = mode;
   outgoing.tag = tag;
-  outgoing.may_be_pipelined = true;
   if (!make_outgoing(buf, count, datatype, dest, comm, true, &outgoing))
     return without_packed_data(comm);
   return handled(send_packed(mode, &outgoing, dest, tag, comm));
@@ -207,7 +206,6 @@ Answer handle_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
   Incoming incoming;
   Outgoing outgoing;
   outgoing.tag = sendtag;
-  outgoing.may_be_pipelined = true;
   const bool receives = make_incoming(recvbuf, recvcount, recvtype, source, comm, true, &incoming);
   const bool sends = make_outgoing(sendbuf, sendcount, sendtype, dest, comm, true, &outgoing);
   if (!sends) {

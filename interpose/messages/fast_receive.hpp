@@ -13,6 +13,7 @@
 #include "interpose/direct/arena/arena.hpp"
 #include "interpose/direct/messages/probe.hpp"
 #include "interpose/direct/messages/receive.hpp"
+#include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/messages/short_message.hpp"
@@ -278,6 +279,7 @@ LACUNA_INLINED int fast_test(TestStep* otherwise, MPI_Request* request, int* fla
   if (request == nullptr) return otherwise(request, flag, status);
   direct::Watch* watch = detail::find_watch(*request);
   if (watch != nullptr) {
+    if (direct::has_pipeline()) return otherwise(request, flag, status);  // see is_incomplete()
     if (status != MPI_STATUS_IGNORE) return watched_test<next>(request, flag, status, watch);
     status = keep_in_register(status);
     if (!direct::g_needs_status) return statusless_test<next>(request, flag, status, watch);

@@ -96,25 +96,23 @@ bool promise(const PlanPtr& plan, const void* buf, MPI_Count count, int64_t byte
 // Smaller messages take no less time in pieces.
 constexpr int64_t kLeastPipelined = int64_t{64} << 10;
 
-// A message to another node, in pieces.
-bool promise_pieces(const Decision& decision, const void* buf, MPI_Count count, int dest,
-                    MPI_Comm comm, bool blocking, Outgoing* outgoing) noexcept {
+// The rank of MPI_COMM_WORLD to which such a message goes in pieces. -1: it does not.
+int pipelined_to(MPI_Comm comm, int dest, const Decision& decision) noexcept {
   const int64_t least = runtime().always ? 0 : kLeastPipelined;
-  if (!direct::has_pipeline() || !outgoing->may_be_pipelined || decision.bytes < least ||
-      decision.is_on_device()) {
-    return false;
-  }
+  if (!direct::has_pipeline() || decision.bytes < least || decision.is_on_device()) return -1;
   const int to = direct::rank_in_world(comm, dest);
   const auto is_there = [&](const direct::Peer& peer) { return peer.rank == to; };
   // A rank of this node has no peer where memory was refused.
-  if (to < 0 ||
-      (!direct::pipeline().within_nodes && std::ranges::any_of(direct::peers(), is_there))) {
-    return false;
-  }
+  const bool is_near = std::ranges::any_of(direct::peers(), is_there);
+  return is_near && !direct::pipeline().within_nodes ? -1 : to;
+}
+
+// A message to another node, in pieces.
+bool promise_pieces(const Plan& plan, const void* buf, MPI_Count count, int64_t bytes,
+                    const Account& account, int to, bool blocking, Outgoing* outgoing) noexcept {
   const InLibrary inside;  // no payload is received meanwhile
   Staging token = borrow_staging(direct::kTokenBytes, blocking);
-  const Plan& plan = *decision.record->plan;
-  if (!token || !outgoing->pieces.prepare(to, decision.bytes, plan, count,
+  if (!token || !outgoing->pieces.prepare(to, bytes, plan, count,
                                           reinterpret_cast<direct::Token*>(token.data()))) {
     return false;
   }
@@ -124,8 +122,27 @@ bool promise_pieces(const Decision& decision, const void* buf, MPI_Count count, 
   outgoing->plan = &plan;
   outgoing->buf = buf;
   outgoing->count = count;
-  outgoing->account = account_of(decision);
+  outgoing->account = account;
   return true;
+}
+
+// Where a message's token goes: to a rank of this node, or of another. Neither: there is none.
+struct Receiver {
+  const direct::Peer* peer = nullptr;
+  int far = -1;
+
+  explicit operator bool() const noexcept { return peer != nullptr || far >= 0; }
+  Outcome outcome() const noexcept {
+    return peer != nullptr ? Outcome::kDirect : Outcome::kPipelined;
+  }
+};
+
+Receiver receiver_of(MPI_Comm comm, int dest, const Decision& decision) noexcept {
+  Receiver receiver;
+  const direct::Peer* const peer = direct::peer_of(comm, dest);
+  if (!direct::pipeline().within_nodes) receiver.peer = peer;
+  if (receiver.peer == nullptr) receiver.far = pipelined_to(comm, dest, decision);
+  return receiver;
 }
 
 bool promise_any(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,
@@ -135,16 +152,16 @@ bool promise_any(const void* buf, MPI_Count count, MPI_Datatype datatype, int de
       !direct::is_tag_of_send(outgoing->tag)) {
     return false;
   }
-  const direct::Peer* peer =
-      direct::pipeline().within_nodes ? nullptr : direct::peer_of(comm, dest);
-  const bool is_made = peer != nullptr
-                           ? promise(decision.record->plan, buf, count, decision.bytes,
-                                     account_of(decision), *peer, outgoing)
-                           : promise_pieces(decision, buf, count, dest, comm, blocking, outgoing);
-  if (!is_made) return false;
-  log_type(*decision.record, peer != nullptr ? Outcome::kDirect : Outcome::kPipelined,
-           decision.bytes);
-  return true;
+  const Receiver receiver = receiver_of(comm, dest, decision);
+  const PlanPtr& plan = decision.record->plan;
+  const Account account = account_of(decision);
+  const bool is_made =
+      receiver.peer != nullptr
+          ? promise(plan, buf, count, decision.bytes, account, *receiver.peer, outgoing)
+          : receiver.far >= 0 && promise_pieces(*plan, buf, count, decision.bytes, account,
+                                                receiver.far, blocking, outgoing);
+  if (is_made) log_type(*decision.record, receiver.outcome(), decision.bytes);
+  return is_made;
 }
 
 bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm, bool blocking,
@@ -244,19 +261,20 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
                  Wire* wire, SendSource* source) noexcept {
   if (source->dest == MPI_PROC_NULL) return false;
   Decision direct;
-  if (may_send_tokens(source->mode)) {
-    if (examine_for_token(buf, count, datatype, &direct))
-      source->peer = direct::peer_of(source->comm, source->dest);
-    if (source->peer != nullptr) source->serial = direct::serial_of(source->comm);
-  }
+  Receiver receiver;
+  if (may_send_tokens(source->mode) && examine_for_token(buf, count, datatype, &direct))
+    receiver = receiver_of(source->comm, source->dest, direct);
+  source->peer = receiver.peer;
+  source->far = receiver.far;
+  if (receiver) source->serial = direct::serial_of(source->comm);
   Decision packed;
   if (examine_send(buf, count, datatype, source->dest, source->comm, &packed) &&
       prepare_send(packed, false, source->mode, staging, wire)) {
-    log_type(*packed.record, source->serial != 0 ? Outcome::kDirect : packed.handled(),
+    log_type(*packed.record, source->serial != 0 ? receiver.outcome() : packed.handled(),
              packed.bytes);
   } else if (source->serial != 0) {
     *wire = {datatype, count};
-    log_type(*direct.record, Outcome::kDirect, direct.bytes);
+    log_type(*direct.record, receiver.outcome(), direct.bytes);
   } else {
     return false;
   }
@@ -270,10 +288,15 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
 }
 
 bool make_token(const SendSource& source, Outgoing* outgoing) noexcept {
-  return source.serial != 0 && is_open(kP2pSwitch) && is_open(kDirectSwitch) &&
-         direct::serial_of(source.comm) == source.serial &&
-         promise(source.plan, source.buf, source.count, source.bytes, source.account, *source.peer,
-                 outgoing);
+  if (source.serial == 0 || !is_open(kP2pSwitch) || !is_open(kDirectSwitch) ||
+      direct::serial_of(source.comm) != source.serial) {
+    return false;
+  }
+  return source.peer != nullptr
+             ? promise(source.plan, source.buf, source.count, source.bytes, source.account,
+                       *source.peer, outgoing)
+             : promise_pieces(*source.plan, source.buf, source.count, source.bytes, source.account,
+                              source.far, false, outgoing);
 }
 
 bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,

@@ -38,7 +38,6 @@ struct Outgoing {
   // If it is invalid, no token is sent: the library reports the error, and may return MPI_SUCCESS
   // after the program's handler has seen it.
   int tag = 0;
-  bool may_be_pipelined = false;  // fill() or give_up() will be called once
 
   // Packs the payload of a token; does nothing for packed data. Call before a send that may wait
   // for the peer, else after it, so that the receiver unpacks meanwhile. `is_out`: the token has

@@ -36,7 +36,6 @@ Answer start_send(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype 
   Outgoing outgoing;
   outgoing.mode = mode;
   outgoing.tag = tag;
-  outgoing.may_be_pipelined = true;
   if (!make_outgoing(buf, count, datatype, dest, comm, false, &outgoing)) {
     drop_pending(entry);
     return without_packed_data(comm);
@@ -301,7 +300,12 @@ int missing_isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sen
 }
 
 Answer handle_cancel(MPI_Request* request) {
-  return request != nullptr && is_past_cancelling(*request) ? handled(MPI_SUCCESS) : kDeclined;
+  if (request == nullptr) return kDeclined;
+  const Cancelling cancelling = cancelling_of(*request);
+  if (!cancelling.has_effect) return handled(MPI_SUCCESS);
+  return cancelling.substitute != nullptr
+             ? handled(next_functions().MPI_Cancel(cancelling.substitute))
+             : kDeclined;
 }
 
 Answer handle_request_free(MPI_Request* request) {

@@ -6,9 +6,10 @@
 //
 // Some starts use a *substitute*, another request, while the persistent one stays inactive.
 // Completing calls then ask the library about the substitute (requests/library_requests.hpp). This
-// is done for a send on the direct path, whose token is a new message each time; and for a receive
-// of a message that a probe has taken out of the library's queue (direct/messages/probe.hpp), which
-// a persistent request would not find.
+// is done for a send of a token, which is a new message each time; for a receive of a message that
+// a probe has taken out of the library's queue (direct/messages/probe.hpp), which a persistent
+// request would not find; and, with pipelined messages, for all receives: MPICH 5.0.2 makes a
+// persistent request inactive when MPI_Request_get_status finds it complete (is_incomplete()).
 //
 // An entry is active from its start until lacuna has seen it complete. After an error it may count
 // as active although the library has ended it: that is harmless, as the status of an inactive
@@ -19,8 +20,11 @@
 #include "interpose/device/moves.hpp"
 #include "interpose/direct/messages/probe.hpp"
 #include "interpose/direct/messages/receive.hpp"
+#include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/functions/bodies.hpp"
 #include "interpose/library/call_fitting.hpp"
+#include "interpose/library/communicator.hpp"
+#include "interpose/library/error_handlers.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/messages/message.hpp"
@@ -41,16 +45,16 @@ Answer keep(PendingRequest* entry, MPI_Request made, MPI_Request* request, int c
 
 constinit std::atomic<uint64_t> g_substituted{0};
 
-bool receive_held_message(PendingRequest* entry) {
-  if (!direct::any_held()) return false;
+bool receive_by_substitute(PendingRequest* entry) {
+  if (!direct::any_held() && !direct::has_pipeline()) return false;
   direct::HeldReceive held_receive;
   int source = entry->from;
   int tag = entry->tag;
   MPI_Comm comm = entry->incoming.comm;
   held_receive.start(&source, &tag, &comm);
-  if (!held_receive.redirected()) return false;
+  if (!held_receive.redirected() && !direct::has_pipeline()) return false;
   begin_receive(&held_receive, source, tag, comm, &entry->incoming, &entry->substitute);
-  return true;
+  return entry->incoming.redirected || entry->substitute != runtime().request_null;
 }
 
 bool send_token(PendingRequest* entry) {
@@ -64,19 +68,20 @@ bool send_token(PendingRequest* entry) {
         source.tag, source.comm, &entry->substitute);
     return is_sent = code == MPI_SUCCESS && entry->substitute != runtime().request_null;
   });
+  entry->token = std::move(outgoing.staging);
   return is_sent;
 }
 
 // What a start has come to: the library's MPI_Start must be called; a substitute has been started;
-// or a device has failed, and nothing is started.
+// or nothing is started, as a device has failed, or the substitute of an earlier start is active.
 enum class Begun { kMustStart, kSubstituted, kFailed };
 
 // Prepares a start.
 Begun begin(PendingRequest* entry) {
   // Active and incomplete: the program's mistake, left to the library. Active but complete: an
   // earlier start has failed.
-  if (entry->active && (entry->substituted != 0 || !is_complete(entry->request)))
-    return Begun::kMustStart;
+  if (entry->active && entry->substituted != 0) return Begun::kFailed;
+  if (entry->active && !is_complete(entry->request)) return Begun::kMustStart;
   if (entry->completion != nullptr) {
     if (!entry->completion->pack()) return Begun::kFailed;
     activate(entry);
@@ -87,9 +92,10 @@ Begun begin(PendingRequest* entry) {
   incoming.failed = MPI_SUCCESS;
   incoming.redirected = false;
   incoming.whole = Staging();
+  entry->token = Staging();
   if (entry->receive) mark(incoming);
   entry->substitute = runtime().request_null;
-  const bool is_substituted = entry->receive ? receive_held_message(entry) : send_token(entry);
+  const bool is_substituted = entry->receive ? receive_by_substitute(entry) : send_token(entry);
   if (is_substituted)
     entry->substituted = g_substituted.fetch_add(1, std::memory_order_relaxed) + 1;
   else if (!entry->receive && is_watched(kDevices) && device::take_failure())
@@ -103,7 +109,16 @@ Begun begin(PendingRequest* entry) {
   return is_substituted ? Begun::kSubstituted : Begun::kMustStart;
 }
 
+// The library does not know of a substitute, and would start its own request. Open MPI does not
+// check whether a request is active.
+int raise_started_twice() {
+  return runtime().flavour != Flavour::kOpenMpi
+             ? raise_error(comm_of_unattached_errors(), MPI_ERR_REQUEST)
+             : MPI_SUCCESS;
+}
+
 int raise_failed_start(const PendingRequest& entry) {
+  if (entry.active && entry.substituted != 0) return raise_started_twice();
   return device::raise_failure(entry.completion != nullptr ? entry.incoming.comm
                                                            : entry.source.comm);
 }
@@ -188,7 +203,8 @@ Answer handle_startall(int count, MPI_Request* requests) {
       any = true;
       // The library's requests before this one are started first, so that a substitute's message
       // does not overtake theirs.
-      if (entry->source.serial != 0) code = start_up_to(i);
+      if (entry->source.serial != 0 || (entry->receive && direct::has_pipeline()))
+        code = start_up_to(i);
       const Begun one = code == MPI_SUCCESS ? begin(entry) : Begun::kMustStart;
       if (one == Begun::kMustStart) continue;
       code = start_up_to(i);

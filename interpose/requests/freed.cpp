@@ -91,9 +91,10 @@ bool test_all(const MPI_Comm* comm) noexcept {
   while (entry != nullptr) {
     PendingRequest* next = entry->next;
     int done = 0;
+    int code = MPI_SUCCESS;
     MPI_Status status;
-    const int code =
-        next_functions().MPI_Test(outstanding_request(entry, &entry->request), &done, &status);
+    if (!is_incomplete(entry))
+      code = next_functions().MPI_Test(outstanding_request(entry, &entry->request), &done, &status);
     if (code == MPI_SUCCESS && done == 0) {
       left = left || (comm != nullptr && may_be_on(*entry, *comm));
       push(entry);
@@ -195,8 +196,9 @@ bool remember(Incoming& incoming, Staging* before) noexcept {
 void return_to_library(PendingRequest* entry) noexcept {
   const Next& next = next_functions();
   const bool receives = entry->receive && entry->completion == nullptr;
-  const bool is_held = entry->substituted != 0;
-  if (receives && (is_held || has_begun(entry->incoming))) {  // data have come, so it will complete
+  const bool is_held = entry->incoming.redirected;
+  // Data have come, so it will complete.
+  if (receives && (is_held || entry->incoming.arriving != nullptr || has_begun(entry->incoming))) {
     MPI_Status status;
     return end(entry,
                next.MPI_Wait(outstanding_request(entry, &entry->request), &status) == MPI_SUCCESS

@@ -12,6 +12,8 @@ Answer handle_request_get_status_all(int count, const MPI_Request* requests, int
   if (flag == nullptr) return kDeclined;
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
+  claims.leave_out_incomplete();
+  if (claims.any_left_out()) return none_complete(&claims, flag);
   const Statuses results(count, statuses, claims.any_receive());
   const LibraryRequests library_requests(claims, count, requests, Completes::kAll);
   if (!results.ok() || !library_requests.ok()) return out_of_memory(&claims);
@@ -35,6 +37,7 @@ Answer handle_request_get_status_any(int count, const MPI_Request* requests, int
   if (index == nullptr || flag == nullptr) return kDeclined;
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
+  claims.leave_out_incomplete();
   const Statuses result(1, status, claims.any_receive());
   const LibraryRequests library_requests(claims, count, requests, Completes::kOne);
   if (!library_requests.ok()) return out_of_memory(&claims);
@@ -46,6 +49,7 @@ Answer handle_request_get_status_any(int count, const MPI_Request* requests, int
       [&] { claims.put_all_back(); });
   int done = MPI_UNDEFINED;
   if (code == MPI_SUCCESS && *flag != 0) done = *index = library_requests.returned(*index);
+  if (claims.any_left_out() && code == MPI_SUCCESS && *index == MPI_UNDEFINED) *flag = 0;
   const Failure failure =
       settle(claims, result, 1, code == MPI_SUCCESS, [&](const PendingRequest& entry) {
         return EntryResult{entry.index == done, result.at(0), true};
@@ -59,6 +63,7 @@ Answer handle_request_get_status_some(int incount, const MPI_Request* requests, 
   if (outcount == nullptr || indices == nullptr) return kDeclined;
   Claims claims(incount, requests);
   if (claims.empty()) return kDeclined;
+  claims.leave_out_incomplete();
   const Statuses results(incount, statuses, claims.any_receive());
   const LibraryRequests library_requests(claims, incount, requests, Completes::kSome);
   if (!results.ok() || !library_requests.ok()) return out_of_memory(&claims);
@@ -68,6 +73,7 @@ Answer handle_request_get_status_some(int incount, const MPI_Request* requests, 
                                                             outcount, indices, results.get());
       },
       [&] { claims.put_all_back(); });
+  if (claims.any_left_out() && code == MPI_SUCCESS && *outcount == MPI_UNDEFINED) *outcount = 0;
   const int listed = code == MPI_SUCCESS && *outcount != MPI_UNDEFINED ? *outcount : 0;
   IndexSearch search(listed, indices);
   const Failure failure =

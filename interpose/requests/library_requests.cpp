@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "interpose/direct/node/peers.hpp"
+#include "interpose/library/runtime.hpp"
 
 namespace lacuna {
 
@@ -20,10 +21,10 @@ bool LibraryRequests::comes_before(const Origin& one, const Origin& other) noexc
 LibraryRequests::LibraryRequests(const Claims& claims, int count, const MPI_Request* requests,
                                  Completes completes) noexcept
     : count_(count), requests_(const_cast<MPI_Request*>(requests)) {
-  if (!claims.any_substituted()) return;
+  if (!claims.any_substituted() && !claims.any_left_out()) return;
   // Open MPI returns a complete request without progress, so the program's other requests would
   // never complete.
-  if (completes != Completes::kAll) direct::let_library_work();
+  if (completes != Completes::kAll && claims.any_substituted()) direct::let_library_work();
   requests_ = few_requests_;
   origins_ = few_origins_;
   if (count > kFew) {
@@ -33,13 +34,18 @@ LibraryRequests::LibraryRequests(const Claims& claims, int count, const MPI_Requ
     origins_ = static_cast<Origin*>(memory_);
     requests_ = reinterpret_cast<MPI_Request*>(origins_ + count);
   }
-  for (int i = 0; i < count; ++i) origins_[i] = {i, nullptr};
-  for (PendingRequest* entry = claims.first(); entry != nullptr; entry = entry->next_claimed)
-    if (entry->substituted != 0) origins_[entry->index].entry = entry;
+  for (int i = 0; i < count; ++i) origins_[i] = {i, nullptr, false};
+  for (PendingRequest* entry = claims.first(); entry != nullptr; entry = entry->next_claimed) {
+    Origin& origin = origins_[entry->index];
+    if (entry->substituted != 0) origin.entry = entry;
+    origin.is_left_out = entry->left_out;
+  }
   if (completes == Completes::kOne) std::sort(origins_, origins_ + count, comes_before);
   for (int i = 0; i < count; ++i) {
     const Origin& origin = origins_[i];
-    requests_[i] = origin.entry != nullptr ? origin.entry->substitute : requests[origin.index];
+    requests_[i] = origin.is_left_out        ? runtime().request_null
+                   : origin.entry != nullptr ? origin.entry->substitute
+                                             : requests[origin.index];
   }
 }
 
@@ -55,6 +61,7 @@ void LibraryRequests::write_back(MPI_Request* requests) const noexcept {
   if (origins_ == nullptr) return;
   for (int i = 0; i < count_; ++i) {
     const Origin& origin = origins_[i];
+    if (origin.is_left_out) continue;
     (origin.entry != nullptr ? origin.entry->substitute : requests[origin.index]) = requests_[i];
   }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The array of requests that a call for several passes to the library: the program's own, or, if
-// some persistent requests have substitutes (messages/persistent.cpp), a copy with these in their
-// places.
+// The array of requests that a call for several passes to the library: the program's own, or a
+// copy. In the copy persistent requests are replaced by their substitutes
+// (messages/persistent.cpp), and requests that the call must not complete by MPI_REQUEST_NULL
+// (Claims::leave_out_incomplete()).
 //
 // Libraries return the first request that is complete, and a substitute often is complete at once.
 // A program that restarts it each time would never get its other requests. So for calls that return
@@ -42,6 +43,7 @@ class LibraryRequests {
   struct Origin {
     int index;              // in the program's array
     PendingRequest* entry;  // of a substitute
+    bool is_left_out;
   };
   static bool comes_before(const Origin& one, const Origin& other) noexcept;
 

@@ -4,6 +4,10 @@
 // indices. Entries of these are unpacked before the call returns; the others are put back.
 #include "interpose/requests/many.hpp"
 
+#include <sched.h>
+
+#include "interpose/direct/pipeline/pipeline.hpp"
+
 namespace lacuna {
 
 namespace {
@@ -97,6 +101,10 @@ Answer handle_all(int count, MPI_Request* requests, int* flag, MPI_Status* statu
   finish_freed_requests();
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
+  if (flag != nullptr) {
+    claims.leave_out_incomplete();
+    if (claims.any_left_out()) return none_complete(&claims, flag);
+  }
   const Statuses results(count, statuses, claims.any_receive());
   const LibraryRequests library_requests(claims, count, requests, Completes::kAll);
   if (!results.ok() || !library_requests.ok()) return out_of_memory(&claims);
@@ -123,6 +131,7 @@ Answer handle_any(int count, MPI_Request* requests, int* index, int* flag, MPI_S
   finish_freed_requests();
   Claims claims(count, requests);
   if (claims.empty()) return kDeclined;
+  if (flag != nullptr) claims.leave_out_incomplete();
   const Statuses result(1, status, claims.any_receive());
   const LibraryRequests library_requests(claims, count, requests, Completes::kOne);
   if (!library_requests.ok()) return out_of_memory(&claims);
@@ -140,6 +149,8 @@ Answer handle_any(int count, MPI_Request* requests, int* index, int* flag, MPI_S
       });
   library_requests.write_back(requests);
   *index = library_requests.returned(*index);
+  // For the library, what was left out is inactive.
+  if (claims.any_left_out() && *index == MPI_UNDEFINED && code == MPI_SUCCESS) *flag = 0;
   return handled(settle_any(claims, requests, *index, result, code));
 }
 
@@ -160,8 +171,16 @@ Answer handle_testall(int count, MPI_Request* requests, int* flag, MPI_Status* s
                     });
 }
 
+// With pipelined messages it is done by MPI_Testany: the library would complete a request whose
+// pieces are still on their way, while others may be complete.
 Answer handle_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-  return index != nullptr ? handle_any(count, requests, index, nullptr, status) : kDeclined;
+  if (index == nullptr) return kDeclined;
+  if (!direct::has_pipeline()) return handle_any(count, requests, index, nullptr, status);
+  for (int flag = 0;;) {
+    const Answer answer = handle_any(count, requests, index, &flag, status);
+    if (!answer.handled || answer.code != MPI_SUCCESS || flag != 0) return answer;
+    sched_yield();
+  }
 }
 
 Answer handle_testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
@@ -177,6 +196,7 @@ static Answer handle_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*
   if (outcount == nullptr || indices == nullptr) return kDeclined;
   Claims claims(incount, requests);
   if (claims.empty()) return kDeclined;
+  claims.leave_out_incomplete();
   const Statuses results(incount, statuses, claims.any_receive());
   const LibraryRequests library_requests(claims, incount, requests, Completes::kSome);
   if (!results.ok() || !library_requests.ok()) return out_of_memory(&claims);
@@ -200,13 +220,22 @@ static Answer handle_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*
         });
       });
   library_requests.write_back(requests);
+  if (claims.any_left_out() && listed == MPI_UNDEFINED) listed = 0;
   tell();
   return handled(settle_some(claims, requests, listed, indices, results, code));
 }
 
+// As MPI_Waitany.
 Answer handle_waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
                        MPI_Status* statuses) {
-  return handle_some(next_functions().MPI_Waitsome, incount, requests, outcount, indices, statuses);
+  const Next& next = next_functions();
+  const bool tests = direct::has_pipeline();
+  for (;;) {
+    const Answer answer = handle_some(tests ? next.MPI_Testsome : next.MPI_Waitsome, incount,
+                                      requests, outcount, indices, statuses);
+    if (!tests || !answer.handled || answer.code != MPI_SUCCESS || *outcount != 0) return answer;
+    sched_yield();
+  }
 }
 
 Answer handle_testsome(int incount, MPI_Request* requests, int* outcount, int* indices,

@@ -59,6 +59,13 @@ inline Answer out_of_memory(Claims* claims) {
   return handled(MPI_ERR_NO_MEM);
 }
 
+// Puts all entries back: the call reports that not all requests are complete.
+inline Answer none_complete(Claims* claims, int* flag) {
+  claims->put_all_back();
+  *flag = 0;
+  return handled(MPI_SUCCESS);
+}
+
 // What the call did to an entry: left it incomplete, or completed it; with a status if
 // successfully.
 struct EntryResult {

@@ -33,6 +33,12 @@ int settle(PendingRequest* entry, const MPI_Request* request, bool ended, int co
   return code;
 }
 
+Answer leave_incomplete(PendingRequest* entry, int* flag) {
+  put_back(entry);
+  *flag = 0;
+  return handled(MPI_SUCCESS);
+}
+
 }  // namespace
 
 Answer handle_wait(MPI_Request* request, MPI_Status* status) {
@@ -51,6 +57,7 @@ Answer handle_test(MPI_Request* request, int* flag, MPI_Status* status) {
   finish_freed_requests();
   PendingRequest* entry = request != nullptr && flag != nullptr ? claim_pending(*request) : nullptr;
   if (entry == nullptr) return kDeclined;
+  if (is_incomplete(entry)) return leave_incomplete(entry, flag);
   MPI_Status own;
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
   if (entry->persistent) *flag = 0;  // the library may not write it after an error
@@ -65,6 +72,7 @@ Answer handle_request_get_status(MPI_Request request, int* flag, MPI_Status* sta
   finish_freed_requests();
   PendingRequest* entry = flag != nullptr ? claim_pending(request) : nullptr;
   if (entry == nullptr) return kDeclined;
+  if (is_incomplete(entry)) return leave_incomplete(entry, flag);
   MPI_Status own;
   if (entry->receive && status == MPI_STATUS_IGNORE) status = &own;
   const int code = or_else(

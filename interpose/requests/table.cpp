@@ -6,7 +6,9 @@
 
 #include <mutex>
 
+#include "interpose/direct/messages/arriving_message.hpp"
 #include "interpose/direct/messages/receive.hpp"
+#include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/library/error_handlers.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
@@ -150,11 +152,14 @@ PendingRequest* find_persistent(MPI_Request request) noexcept {
 
 // Claimed entries are skipped: another thread is completing that request, and the library has given
 // its handle to this one.
-bool is_past_cancelling(MPI_Request request) noexcept {
-  return find(request, [](const PendingRequest& entry) {
-           return !entry.claimed.load(std::memory_order_acquire) &&
-                  (entry.substituted != 0 || entry.incoming.redirected);
-         }) != nullptr;
+Cancelling cancelling_of(MPI_Request request) noexcept {
+  PendingRequest* const entry = find(request, [](const PendingRequest& found) {
+    return !found.claimed.load(std::memory_order_acquire) &&
+           (found.substituted != 0 || found.incoming.redirected);
+  });
+  if (entry == nullptr) return {};
+  if (entry->incoming.redirected || !entry->receive) return {false};
+  return {true, &entry->substitute};
 }
 
 void activate(PendingRequest* entry) noexcept {
@@ -260,6 +265,39 @@ int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept {
   return code;
 }
 
+namespace {
+
+// Whether a request is complete, well or not; it stays the program's. MPICH raises the error of a
+// failed one, which the completing call will do.
+bool look(MPI_Request request, MPI_Status* status) noexcept {
+  const Next& next = next_functions();
+  int done = 0;
+  int code = MPI_SUCCESS;
+  if (runtime().flavour == Flavour::kOpenMpi) {
+    code = next.MPI_Request_get_status(request, &done, status);
+  } else {
+    const SilencedErrors silence(true);
+    code = next.MPI_Request_get_status(request, &done, status);
+  }
+  return code != MPI_SUCCESS || done != 0;
+}
+
+}  // namespace
+
+bool is_incomplete(PendingRequest* entry) noexcept {
+  Incoming& incoming = entry->incoming;
+  if (!direct::has_pipeline() || !entry->receive || entry->completion != nullptr ||
+      incoming.payload_bytes >= 0) {
+    return false;
+  }
+  if (incoming.arriving == nullptr) {
+    MPI_Status status{};
+    if (!look(*outstanding_request(entry, &entry->request), &status)) return true;
+    if (!direct::begin_arriving(&incoming, status)) return false;
+  }
+  return !direct::advance_arriving(&incoming, false);
+}
+
 int settle_started(PendingRequest* entry, MPI_Request started, MPI_Request* request, int code) {
   if (started == runtime().request_null) {
     drop_pending(entry);
@@ -295,12 +333,21 @@ Claims::Claims(int count, const MPI_Request* requests) noexcept {
     PendingRequest* entry = claim_pending(requests[i]);
     if (entry == nullptr) continue;
     entry->index = i;
+    entry->left_out = false;
     entry->next_claimed = nullptr;
     *end = entry;
     end = &entry->next_claimed;
     any_receive_ = any_receive_ || entry->receive;
     any_persistent_ = any_persistent_ || entry->persistent;
     any_substituted_ = any_substituted_ || entry->substituted != 0;
+  }
+}
+
+void Claims::leave_out_incomplete() noexcept {
+  if (!direct::has_pipeline()) return;
+  for (PendingRequest* entry = first_; entry != nullptr; entry = entry->next_claimed) {
+    entry->left_out = is_incomplete(entry);
+    any_left_out_ = any_left_out_ || entry->left_out;
   }
 }
 

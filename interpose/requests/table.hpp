@@ -33,6 +33,7 @@ struct SendSource {
   // 0: never.
   uint64_t serial = 0;
   const direct::Peer* peer = nullptr;
+  int far = -1;  // without a peer: the receiver's rank in MPI_COMM_WORLD (direct/pipeline/)
   SendMode mode = SendMode::kStandard;
   int dest = 0;
   int tag = 0;
@@ -63,10 +64,12 @@ struct PendingRequest {
                              // the order of starts; 0: none
   MPI_Request substitute;    // null once it has completed
   bool passed_over = false;  // see requests/library_requests.hpp
+  bool left_out = false;     // of the library's call, as it is_incomplete()
   int from = 0;              // a persistent receive: source and tag
   int tag = 0;
   Incoming incoming;                       // a receive
   Staging outgoing;                        // packed data of a send
+  Staging token;                           // which a substitute sends for a pipelined message
   SendSource source;                       // a persistent send; of other sends only `comm` is set
   std::unique_ptr<Completion> completion;  // not of a message; `receive`: whether data come in
 
@@ -114,9 +117,14 @@ void add_persistent(PendingRequest* entry, MPI_Request request) noexcept;
 void remove_persistent(PendingRequest* entry) noexcept;
 // The entry of a persistent request, not claimed. Null: not lacuna's.
 PendingRequest* find_persistent(MPI_Request request) noexcept;
-// Whether its message has been taken out of the library's queue for it. (Intel MPI would still
+// What MPI_Cancel of a request does: the library's call for it, or for its substitute; or nothing,
+// as its message has been sent, or taken out of the library's queue for it. (Intel MPI would still
 // cancel the receive, and lose the message.)
-bool is_past_cancelling(MPI_Request request) noexcept;
+struct Cancelling {
+  bool has_effect = true;
+  MPI_Request* substitute = nullptr;
+};
+Cancelling cancelling_of(MPI_Request request) noexcept;
 void activate(PendingRequest* entry) noexcept;
 
 // Claims and returns the entry of a request. Null: not lacuna's, or inactive.
@@ -131,6 +139,12 @@ int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept;
 // The same for a request that is complete but stays the program's (MPI_Request_get_status). The
 // call that completes it later must report the same of a token, so some entries are kept.
 int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept;
+
+// For calls that do not wait: whether a request's message is incomplete, as the library says, or as
+// pieces of a pipelined one are on their way (direct/pipeline/). Such a request must not be passed
+// to a call that completes it: the library may have completed it already. Unpacks the pieces that
+// have come. False in doubt, and always without pipelined messages.
+bool is_incomplete(PendingRequest* entry) noexcept;
 
 // After MPI_Waitall with an error: whether the library has left requests incomplete that it would
 // have waited for without statuses.
@@ -164,12 +178,16 @@ class Claims {
   bool any_persistent() const { return any_persistent_; }
   void put_all_back() noexcept;
   bool any_substituted() const { return any_substituted_; }
+  // Marks the requests that is_incomplete() says must not be passed to the library.
+  void leave_out_incomplete() noexcept;
+  bool any_left_out() const { return any_left_out_; }
 
  private:
   PendingRequest* first_ = nullptr;
   bool any_receive_ = false;
   bool any_persistent_ = false;
   bool any_substituted_ = false;
+  bool any_left_out_ = false;
 };
 
 // Delivers what the request of an entry has brought. `status` null: it has failed, and nothing is

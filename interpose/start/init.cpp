@@ -10,6 +10,7 @@
 #include "interpose/device/arenas.hpp"
 #include "interpose/direct/agreement/agreement.hpp"
 #include "interpose/direct/agreement/launched.hpp"
+#include "interpose/direct/between_nodes/communicator.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/node/waits.hpp"
 #include "interpose/direct/pipeline/pipeline.hpp"
@@ -173,6 +174,7 @@ void stop() noexcept {
   time_calls(true);
   if (g_started) {
     stop_watching();
+    direct::free_comm_key();
     direct::stop_pipeline();
     direct::stop_ranks();
     direct::stop_peers();

@@ -14,6 +14,7 @@
 #include <new>
 
 #include "base/options.hpp"
+#include "interpose/direct/between_nodes/communicator.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/node/waits.hpp"
 #include "interpose/direct/pipeline/pipeline.hpp"
@@ -175,8 +176,10 @@ std::string_view agree_on_pipelining(bool willing) noexcept {
   }
   const direct::ListedWait note(kWait);
   const bool has_world = next.MPI_Comm_group(runtime().comm_world, &agreed.world) == MPI_SUCCESS;
-  const bool ok = agree(agreed.comm, willing && has_world && !g_gate.threads, &terms);
+  const bool ok = agree(agreed.comm,
+                        willing && has_world && !g_gate.threads && direct::make_comm_key(), &terms);
   if (!ok || terms.piece_bytes == 0) {
+    direct::free_comm_key();
     if (has_world) next.MPI_Group_free(&agreed.world);
     next.MPI_Comm_free(&agreed.comm);
     if (ok && terms.partner != kNobody) return "the library sends no message of 4 KiB eagerly";

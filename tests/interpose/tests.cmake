@@ -96,7 +96,8 @@ lacuna_interpose_test(pipeline DEPTH VARIATION ENV ${pipeline}
     direct_persistent direct_persistent_order direct_truncation_asked direct_truncation_by_library
     direct_testall_of_three @freed direct_probe_truncation direct_truncation_of_several direct_sendrecv_truncated)
 lacuna_interpose_test(pipeline RANKS 4 DEPTH VARIATION ENV ${pipeline}
-  TOPICS pipeline_order pipeline_on_communicators pipeline_finalize direct_many_held @collectives)
+  TOPICS pipeline_order pipeline_on_communicators pipeline_alltoallw pipeline_alltoall_on_communicators
+    pipeline_neighbors pipeline_finalize direct_many_held @collectives @neighborhoods)
 lacuna_interpose_test(pipeline.policy ENV ${pipeline} LACUNA_ALWAYS=0
   TOPICS pipeline_order pipeline_window pipeline_on_communicators pipeline_finalize)
 lacuna_interpose_test(pipeline.pool DEPTH VARIATION ENV ${pipeline} LACUNA_POOL_MB=1

@@ -2,6 +2,7 @@
 //
 // The end of a receive: unpacks what has come, or fetches the payload of a token, and raises
 // errors.
+#include "interpose/direct/messages/arriving_message.hpp"
 #include "interpose/direct/messages/incoming.hpp"
 #include "interpose/direct/messages/receive.hpp"
 #include "interpose/library/error_handlers.hpp"
@@ -41,6 +42,7 @@ namespace {
 
 int bring(Incoming& incoming, MPI_Status* status) noexcept {
   int code = MPI_SUCCESS;
+  if (incoming.arriving != nullptr) direct::advance_arriving(&incoming, true);
   if (incoming.redirected) {
     status->MPI_SOURCE = incoming.source;
     status->MPI_TAG = incoming.tag;

@@ -4,6 +4,8 @@
 #ifndef LACUNA_INTERPOSE_DIRECT_MESSAGES_INCOMING_HPP_
 #define LACUNA_INTERPOSE_DIRECT_MESSAGES_INCOMING_HPP_
 
+#include <memory>
+
 #include "interpose/direct/messages/probe.hpp"
 #include "interpose/memory/staging.hpp"
 #include "interpose/observe/log.hpp"
@@ -23,6 +25,11 @@ struct Watch {
   int count;
   void* buf;
   const void* caller;  // the return address: receives that the library posts itself bring no tokens
+};
+
+class ArrivingMessage;
+struct EndArriving {
+  void operator()(ArrivingMessage* message) const noexcept;
 };
 
 }  // namespace direct
@@ -54,6 +61,8 @@ struct Incoming {
   bool redirected = false;  // by a HeldReceive (probe.hpp): the status gets this source and tag
   int source = 0;
   int tag = 0;
+  // A pipelined message, some pieces of which have not been unpacked (arriving_message.hpp).
+  std::unique_ptr<direct::ArrivingMessage, direct::EndArriving> arriving;
   int64_t payload_bytes = -1;  // size of a payload that was fetched, for the status; -1: none
   int failed = MPI_SUCCESS;    // error class of deliver(), for later calls that report it
   bool by_content = false;     // the status will not say how much has come (MPI_Isendrecv)

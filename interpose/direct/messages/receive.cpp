@@ -10,6 +10,7 @@
 #include "interpose/direct/arena/arena.hpp"
 #include "interpose/direct/arena/distance.hpp"
 #include "interpose/direct/arena/prefetch.hpp"
+#include "interpose/direct/messages/arriving_message.hpp"
 #include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/node/readable.hpp"
 #include "interpose/direct/pipeline/pieces.hpp"
@@ -34,9 +35,6 @@ int64_t wait_for_more(const Region& region, int64_t have, Waiter* waiter) noexce
     if (!waiter->wait()) return -1;
   }
 }
-
-// The first byte of a contiguous receive buffer.
-std::byte* dense(const Incoming& incoming) noexcept { return address(incoming.buf, incoming.lb); }
 
 // Unpacks pieces as they are published. `put(begin, end, before)` moves bytes [begin, end) of the
 // payload, which lie in the region at begin - before.

@@ -4,12 +4,18 @@
 #ifndef LACUNA_INTERPOSE_DIRECT_MESSAGES_RECEIVE_HPP_
 #define LACUNA_INTERPOSE_DIRECT_MESSAGES_RECEIVE_HPP_
 
+#include "base/address.hpp"
 #include "interpose/direct/arena/region.hpp"
 #include "interpose/direct/messages/incoming.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 
 namespace lacuna::direct {
+
+// The first byte of a contiguous receive buffer.
+inline std::byte* dense(const Incoming& incoming) noexcept {
+  return address(incoming.buf, incoming.lb);
+}
 
 // Whether it was sent to this process and its payload has not been moved yet.
 bool is_outstanding(const Token& token) noexcept;
@@ -64,9 +70,6 @@ bool move_payload_alone(Incoming& incoming) noexcept;
 // null. `code`: MPI_SUCCESS, MPI_ERR_TRUNCATE, or MPI_ERR_OTHER if the sender has died. False: the
 // token is not outstanding but data, and nothing has been done.
 bool move_payload(const Token& token, Incoming& incoming, MPI_Status* status, int* code) noexcept;
-
-// The same for the expected token of a pipelined message. Returns the code.
-int receive_pieces(const Token& token, const Incoming& incoming) noexcept;
 
 // Sets the status for a payload of `bytes`.
 void set_landed(int64_t bytes, Incoming& incoming, MPI_Status* status) noexcept;

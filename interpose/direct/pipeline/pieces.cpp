@@ -201,13 +201,21 @@ bool ArrivingPieces::post() noexcept {
   return true;
 }
 
-const std::byte* ArrivingPieces::next(int64_t* begin, int64_t* end) noexcept {
+const std::byte* ArrivingPieces::next(bool waits, int64_t* begin, int64_t* end) noexcept {
+  const Next& next = next_functions();
   // The place of the piece that was given out last is free again.
-  if (received_ > 0 && posted_ < pieces_) post();
-  if (received_ == posted_) return nullptr;
-  const ListedWait note("until a piece of a message from another node has come");
-  if (next_functions().MPI_Wait(&requests_[received_ % kAhead], MPI_STATUS_IGNORE) != MPI_SUCCESS)
-    return nullptr;
+  if (posted_ < pieces_ && posted_ < received_ + ahead_) post();
+  is_over_ = received_ == posted_;
+  if (is_over_) return nullptr;
+  MPI_Request* const request = &requests_[received_ % kAhead];
+  int done = 1;
+  if (waits) {
+    const ListedWait note("until a piece of a message from another node has come");
+    is_over_ = next.MPI_Wait(request, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  } else {
+    is_over_ = next.MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  }
+  if (is_over_ || done == 0) return nullptr;
   *begin = received_ * token_.piece;
   *end = end_of(received_);
   return place_of(received_++);

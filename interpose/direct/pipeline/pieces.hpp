@@ -59,9 +59,12 @@ class ArrivingPieces {
   // Receives and drops what has not been received, and sends the sender a note.
   ~ArrivingPieces();
 
-  // Waits for the next piece: bytes [*begin, *end) of the message. Valid until the next call. Null:
-  // there is none, the library failed, or out of memory.
-  const std::byte* next(int64_t* begin, int64_t* end) noexcept;
+  // The next piece: bytes [*begin, *end) of the message. Valid until the next call. `waits`: until
+  // it has come. Null: it has not come; or is_over().
+  const std::byte* next(bool waits, int64_t* begin, int64_t* end) noexcept;
+  // Whether all pieces have been given out, or no more can be: the library failed, or out of
+  // memory.
+  bool is_over() const noexcept { return is_over_; }
 
  private:
   static constexpr int64_t kAhead = 16;
@@ -78,6 +81,7 @@ class ArrivingPieces {
   Staging ring_;
   int64_t posted_ = 0;
   int64_t received_ = 0;
+  bool is_over_ = false;
   MPI_Request requests_[kAhead];
 };
 

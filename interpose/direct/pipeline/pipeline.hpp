@@ -56,6 +56,9 @@ inline int64_t offset_for(int receiver) noexcept { return -1 - int64_t{receiver}
 // that have not been received no two have the same (Pieces::prepare()).
 inline constexpr int kNoteTag = 32767;
 inline constexpr uint64_t kMessageTags = 16384;
+// And for those of collective calls (direct/between_nodes/).
+inline constexpr int kFirstCallTag = 16384;
+inline constexpr int kCallTags = 16383;
 inline int tag_of(uint64_t number) noexcept { return static_cast<int>(number % kMessageTags); }
 
 }  // namespace lacuna::direct

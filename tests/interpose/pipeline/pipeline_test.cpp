@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Pipelined messages: a token, and the packed data in pieces of up to 32 KiB.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -10,6 +14,11 @@
 using namespace test;
 
 namespace {
+
+// Newer than MPI 3.1.
+const auto Isendrecv =
+    newer<int (*)(const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype, int, int,
+                  MPI_Comm, MPI_Request*)>("MPI_Isendrecv");
 
 constexpr int64_t kPiece = 32 << 10;
 constexpr char kGap = 0x5a;
@@ -65,6 +74,19 @@ bool receive(const Runs& sent, int way, int source, int tag, int salt, MPI_Comm 
     MPI_Wait(&request, &status);
     for (int64_t i = 0; i < sent.bytes(); ++i)
       packed[static_cast<size_t>(i)] = got[static_cast<size_t>(i / 5 * 15 + i % 5)];
+  } else if (way == 4) {  // a persistent request, with gaps
+    std::vector<char> got = sent.buffer(-1);
+    MPI_Recv_init(got.data(), 1, sent.type, source, tag, comm, &request);
+    MPI_Start(&request);
+    for (int done = 0; done == 0;) MPI_Test(&request, &done, &status);
+    MPI_Request_free(&request);
+    return holds(status, sent.bytes()) && got == sent.buffer(salt);
+  } else if (way == 5 && Isendrecv != nullptr) {
+    std::vector<char> got = sent.buffer(-1);
+    Isendrecv(nullptr, 0, MPI_CHAR, MPI_PROC_NULL, 0, got.data(), 1, sent.type, source, tag, comm,
+              &request);
+    for (int done = 0; done == 0;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    return got == sent.buffer(salt);
   } else {  // a matched message
     MPI_Message message;
     MPI_Mprobe(source, tag, comm, &message, &status);
@@ -88,6 +110,20 @@ void send(const Runs& runs, int way, int dest, int tag, int salt, MPI_Comm comm)
       MPI_Isend(data.data(), 1, runs.type, dest, tag, comm, &request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       break;
+    case 2:
+      MPI_Send_init(data.data(), 1, runs.type, dest, tag, comm, &request);
+      MPI_Start(&request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      MPI_Request_free(&request);
+      break;
+    case 3:
+      if (Isendrecv != nullptr) {
+        Isendrecv(data.data(), 1, runs.type, dest, tag, nullptr, 0, MPI_CHAR, MPI_PROC_NULL, 0,
+                  comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        break;
+      }
+      [[fallthrough]];
     default:
       MPI_Sendrecv(data.data(), 1, runs.type, dest, tag, nullptr, 0, MPI_CHAR, MPI_PROC_NULL, 0,
                    comm, MPI_STATUS_IGNORE);
@@ -102,15 +138,126 @@ TOPIC(pipeline_lengths) {
   for (const int64_t length : lengths) {
     for (const int run : {8, 4096}) {
       const Runs runs(length, run);
-      for (int way = 0; way < 12; ++way) {
+      for (int way = 0; way < 30; ++way) {
         context(std::to_string(length) + " bytes, runs of " + std::to_string(run) + ", way " +
                 std::to_string(way));
-        if (g_rank == 0) send(runs, way % 3, 1, 1, way, MPI_COMM_WORLD);
-        if (g_rank == 1) CHECK(receive(runs, way / 3, 0, 1, way, MPI_COMM_WORLD));
+        if (g_rank == 0) send(runs, way % 5, 1, 1, way, MPI_COMM_WORLD);
+        if (g_rank == 1) CHECK(receive(runs, way / 5, 0, 1, way, MPI_COMM_WORLD));
       }
     }
   }
   if (g_rank == 0) CHECK(taken("MPI_Send") > 0 && taken("MPI_Isend") > 0);
+}
+
+namespace {
+
+// A call that does not wait, on one receive (and on a request that is complete, for those that take
+// several and report any). Returns whether the receive is complete.
+enum class Asking { kTest, kTestall, kTestany, kTestsome, kGetStatus, kWaitany, kWaitsome };
+constexpr int kAskings = 7;
+
+bool ask(Asking asking, MPI_Request* requests) {
+  int done = 0;
+  int index = MPI_UNDEFINED;
+  int few[2] = {MPI_UNDEFINED, MPI_UNDEFINED};
+  switch (asking) {
+    case Asking::kTest:
+      MPI_Test(requests, &done, MPI_STATUS_IGNORE);
+      return done != 0;
+    case Asking::kTestall:
+      MPI_Testall(1, requests, &done, MPI_STATUSES_IGNORE);
+      return done != 0;
+    case Asking::kTestany:
+      MPI_Testany(1, requests, &index, &done, MPI_STATUS_IGNORE);
+      CHECK(done == (index == 0));
+      return done != 0;
+    case Asking::kTestsome:
+      MPI_Testsome(1, requests, &done, few, MPI_STATUSES_IGNORE);
+      CHECK(done == 0 || (done == 1 && few[0] == 0));
+      return done != 0;
+    case Asking::kGetStatus:
+      MPI_Request_get_status(*requests, &done, MPI_STATUS_IGNORE);
+      return done != 0;
+    case Asking::kWaitany:
+      MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+      CHECK(index == 0 || index == 1);
+      break;
+    case Asking::kWaitsome:
+      MPI_Waitsome(2, requests, &done, few, MPI_STATUSES_IGNORE);
+      CHECK(done == 1 || done == 2);
+      break;
+  }
+  return requests[0] == MPI_REQUEST_NULL;
+}
+
+}  // namespace
+
+// No call that need not wait for a message waits for its pieces: the sender makes no MPI call, and
+// so sends no more of them, until the receiver has gone on.
+TOPIC(pipeline_stalled_sender) {
+  const Runs runs(6 << 20, 64);
+  char file[] = "/tmp/lacuna-stalled-XXXXXX";
+  if (g_rank == 1) close(mkstemp(file));
+  if (g_size > 1) MPI_Bcast(file, sizeof(file), MPI_CHAR, 1, MPI_COMM_WORLD);
+  for (int i = 0; i < 2 * kAskings; ++i) {
+    const auto asking = static_cast<Asking>(i % kAskings);
+    const bool has_gaps = i >= kAskings;
+    context("call " + std::to_string(i));
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    if (g_rank == 0) {
+      const std::vector<char> data = runs.buffer(i);
+      MPI_Isend(data.data(), 1, runs.type, 1, 1, MPI_COMM_WORLD, requests);
+      while (access(file, F_OK) == 0) usleep(100);
+      MPI_Wait(requests, MPI_STATUS_IGNORE);
+      MPI_Send(nullptr, 0, MPI_CHAR, 1, 2, MPI_COMM_WORLD);
+    } else if (g_rank == 1) {
+      std::vector<char> got = runs.buffer(-1);
+      std::vector<char> dense(static_cast<size_t>(runs.bytes()));
+      if (has_gaps)
+        MPI_Irecv(got.data(), 1, runs.type, 0, 1, MPI_COMM_WORLD, requests);
+      else
+        MPI_Irecv(dense.data(), static_cast<int>(runs.bytes()), MPI_CHAR, 0, 1, MPI_COMM_WORLD,
+                  requests);
+      MPI_Irecv(nullptr, 0, MPI_CHAR, 1, 3, MPI_COMM_WORLD, requests + 1);
+      MPI_Send(nullptr, 0, MPI_CHAR, 1, 3, MPI_COMM_WORLD);
+      bool is_complete = false;
+      for (int tries = 0; !is_complete && tries < 2000; ++tries) {
+        is_complete = ask(asking, requests);
+        if (asking >= Asking::kWaitany && requests[1] == MPI_REQUEST_NULL) break;
+        usleep(5);
+      }
+      unlink(file);
+      MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+      for (int64_t at = 0; !has_gaps && at < runs.bytes(); ++at)
+        got[static_cast<size_t>(at / runs.run * 3 * runs.run + at % runs.run)] =
+            dense[static_cast<size_t>(at)];
+      CHECK(got == runs.buffer(i));
+      MPI_Recv(nullptr, 0, MPI_CHAR, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      close(open(file, O_CREAT | O_WRONLY, 0600));
+    }
+  }
+  if (g_rank == 1) unlink(file);
+}
+
+// A persistent receive that a pipelined message may come to is still cancelled.
+TOPIC(pipeline_cancelled_receive) {
+  if (g_rank != 1) return;
+  const Runs runs(1 << 20, 64);
+  std::vector<char> got = runs.buffer(-1);
+  MPI_Request request;
+  MPI_Status status;
+  int cancelled = 0;
+  MPI_Recv_init(got.data(), 1, runs.type, 0, 77, MPI_COMM_WORLD, &request);
+  for (int i = 0; i < 2; ++i) {
+    MPI_Start(&request);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, &status);
+    MPI_Test_cancelled(&status, &cancelled);
+    CHECK(cancelled != 0);
+  }
+  MPI_Request_free(&request);
+  CHECK(got == runs.buffer(-1));
 }
 
 // Messages of one sender keep their order by tag, whichever is received first; small ones between.
@@ -133,9 +280,9 @@ TOPIC(pipeline_order) {
     }
     MPI_Waitall(3 * kMessages, requests.data(), MPI_STATUSES_IGNORE);
   } else if (g_rank == 1) {
-    for (int i = 0; i < kMessages; ++i) CHECK(receive(large, i % 4, 0, 3, 100 + i, MPI_COMM_WORLD));
+    for (int i = 0; i < kMessages; ++i) CHECK(receive(large, i % 6, 0, 3, 100 + i, MPI_COMM_WORLD));
     for (int i = 0; i < kMessages; ++i) CHECK(receive(small, i % 4, 0, 2, i, MPI_COMM_WORLD));
-    for (int i = 0; i < kMessages; ++i) CHECK(receive(large, i % 4, 0, 1, i, MPI_COMM_WORLD));
+    for (int i = 0; i < kMessages; ++i) CHECK(receive(large, i % 6, 0, 1, i, MPI_COMM_WORLD));
   }
 }
 
