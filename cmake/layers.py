@@ -74,18 +74,11 @@ PYTHON = (
     "explain",
     "compiler",
     "costs",
-    "report",
     "bench",
     "tune",
+    "report",
     "cli",
 )
-# What goes the other way all the same; only taken from, never added to. The engine of Python
-# programs loads what it needs for a device when it meets one; a page shows results of all kinds.
-PYTHON_STILL_UP = {
-    ("costs/machine.py", "report"),
-    ("engine/devices.py", "gpu"),
-    ("report/page.py", "bench"),
-}
 # The folders of the optimizer: each may include those before it ("." is the folder itself). The
 # pass and the templates share interface.hpp alone.
 PASS = ("base", "handles", "types", "calls", "remarks", ".")
@@ -195,8 +188,7 @@ def check_python(name: str, text: str) -> list[tuple[int, str]]:
         there = match and (match.group(1) or match.group(2))
         if not there or there not in PYTHON or here.parts[0] not in PYTHON:
             continue
-        is_up = PYTHON.index(there) > PYTHON.index(here.parts[0])
-        if is_up and (here.as_posix(), there) not in PYTHON_STILL_UP:
+        if PYTHON.index(there) > PYTHON.index(here.parts[0]):
             found.append((number, f"python/lacuna/{here.parts[0]} must not import lacuna.{there}"))
     return found
 

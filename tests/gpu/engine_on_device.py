@@ -33,7 +33,7 @@ from lacuna.engine import (  # noqa: E402
     Type,
     capi,
 )
-from lacuna.gpu import driver  # noqa: E402
+from lacuna.engine.device import driver  # noqa: E402
 
 
 class DeviceArray:

@@ -78,7 +78,11 @@ def _machine(
 
         costs_check.check(options)
         return
-    costs_machine.machine(options)
+    result = costs_machine.machine(options)
+    if output:
+        from lacuna.report import page  # above costs, whose results it shows
+
+        page.write([json_file or Path(costs_machine.KIND)], [result], output)
 
 
 def _misses(

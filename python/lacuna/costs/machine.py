@@ -25,7 +25,6 @@ from lacuna.costs.logp import Parameter
 from lacuna.costs.pieces import Split
 from lacuna.costs.transport import COPY, MESSAGE, STREAM, Transport
 from lacuna.launch import mpis, watch
-from lacuna.report import page as bench_report
 
 KIND = "costs"
 _ROUNDS = 15
@@ -85,8 +84,8 @@ class Machine:
     knobs: dict[str, int]
 
 
-def machine(options: Options) -> None:
-    """Measures each library, writes the files, prints the tables."""
+def machine(options: Options) -> dict[str, Any]:
+    """Measures each library, writes the result file, prints the tables, and returns the result."""
     libraries = targets(options)
     results.make_folders([options.json], options.output)
     header: dict[str, Any] = provenance.collect() | {
@@ -108,8 +107,7 @@ def machine(options: Options) -> None:
     costs_tables.show(result, costs_tables.cycle_ns(numbers))
     if options.json:
         print(f"wrote {options.json}", file=sys.stderr)
-    if options.output:
-        bench_report.write([options.json or Path(KIND)], [result], options.output)
+    return result
 
 
 def _more(found: list[Machine]) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from ctypes import byref, c_int64, c_void_p
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from lacuna.base.errors import Exit, LacunaError
-from lacuna.engine import capi, devices
+from lacuna.engine import capi
 from lacuna.engine.arrays import Memory, is_on_device
 from lacuna.engine.type import Handle, Type
 
 if TYPE_CHECKING:
-    from lacuna.engine.devices import DevicePlans
+    from lacuna.engine.device.plans import DevicePlans
 
 
 def _counted(count: SupportsIndex, name: str = "count") -> int:
@@ -88,8 +88,8 @@ class Plan(Handle):
         - `offset`: the byte of `mem` (from its first element) at which offset 0 of the first
           element of the type lies. All data must lie inside `mem`.
         - `out`: a writable contiguous array of at least as many bytes as are packed, which is
-          returned. None: a new array of uint8 (NumPy's; a DeviceBytes of lacuna.gpu.arrays for
-          device memory).
+          returned. None: a new array of uint8 (NumPy's; a DeviceBytes of
+          lacuna.engine.device.arrays for device memory).
         - `slice_`: (begin, end): only these bytes of the packed form.
         - `stream`: for device memory, where the copy is enqueued; the call returns before it is
           done.
@@ -207,7 +207,9 @@ class Plan(Handle):
 
     def _device(self) -> DevicePlans:
         if self._on_device is None:
-            self._on_device = devices.plans_of(self._type)
+            from lacuna.engine.device.plans import DevicePlans  # few programs have a device
+
+            self._on_device = DevicePlans(self._type)
         return self._on_device
 
     def explain(self, count: int) -> str:

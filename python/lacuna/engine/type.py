@@ -10,7 +10,7 @@ from ctypes import byref, c_int64, c_void_p
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from lacuna.base.errors import Exit, LacunaError
-from lacuna.engine import capi, devices
+from lacuna.engine import capi
 from lacuna.engine.arrays import is_on_device, type_text, view_text
 
 if TYPE_CHECKING:
@@ -163,7 +163,9 @@ class Type(Handle):
         Python objects.
         """
         if is_on_device(view):
-            return cls(devices.type_text_of(view))
+            from lacuna.engine.device import arrays  # few programs have a device
+
+            return cls(arrays.type_text_of(view))
         if not hasattr(view, "strides"):
             what = f"{type(view).__name__} is no array"
             remedy = "give a NumPy array, a view of one, or an array on a device"

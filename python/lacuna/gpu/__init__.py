@@ -1,6 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory of a CUDA device: what lacuna.engine does there, its numbers, its benchmark.
-
-driver (libcuda.so) and library (liblacuna-cuda.so) are loaded at the first use; arrays finds where
-an array of another package lies; plans moves it. Nothing here needs CuPy, PyTorch or NumPy.
-"""
+"""What commands tell about a CUDA device: its numbers, and the predicted time of a plan there."""

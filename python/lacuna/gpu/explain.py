@@ -9,7 +9,8 @@ from typing import Any
 from lacuna.base.errors import Exit, LacunaError
 from lacuna.base.units import size
 from lacuna.engine import Type
-from lacuna.gpu import cost, library, machine
+from lacuna.engine.device import library
+from lacuna.gpu import cost, machine
 
 _KERNELS = {
     "nothing": "nothing to move",

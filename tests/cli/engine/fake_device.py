@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from ctypes import byref, c_int64, c_void_p
 
 from lacuna.engine import capi
-from lacuna.gpu import dlpack
+from lacuna.engine.device import dlpack
 
 
 class FakeDriver:
-    """In place of lacuna.gpu.driver: arrays in `pinned` may be reached, `devices` tells where
-    others are."""
+    """In place of lacuna.engine.device.driver: arrays in `pinned` may be reached, `devices` tells
+    where others are."""
 
     def __init__(self):
         self.devices = {}  # address -> device, where it is not 0

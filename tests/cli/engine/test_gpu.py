@@ -11,7 +11,8 @@ import pytest
 from conftest import BUILD, one_line_error
 
 from lacuna.engine import Type
-from lacuna.gpu import cost, library, machine
+from lacuna.engine.device import library
+from lacuna.gpu import cost, machine
 
 FAILED, USAGE, ENVIRONMENT = 1, 2, 3
 HAS_DEVICE = Path("/dev/nvidiactl").exists()

@@ -11,7 +11,7 @@ from fake_device import DlPack, FakeDriver, FakeLibrary, Interface
 
 from lacuna.base.errors import Exit, LacunaError
 from lacuna.engine import Plan, Type
-from lacuna.gpu import arrays, driver, library, plans
+from lacuna.engine.device import arrays, driver, library, plans
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from lacuna.engine.arrays import (
     is_on_device,
     view_text,
 )
-from lacuna.gpu import dlpack, driver
+from lacuna.engine.device import dlpack, driver
 
 
 class DeviceMemory(Span):

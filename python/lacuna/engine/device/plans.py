@@ -11,9 +11,9 @@ from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any
 
 from lacuna.base.errors import Exit, LacunaError
-from lacuna.gpu import driver
-from lacuna.gpu.arrays import DeviceBytes, memory_of, stream_handle
-from lacuna.gpu.library import check, library
+from lacuna.engine.device import driver
+from lacuna.engine.device.arrays import DeviceBytes, memory_of, stream_handle
+from lacuna.engine.device.library import check, library
 
 if TYPE_CHECKING:
     from lacuna.engine import Type
