@@ -13,7 +13,7 @@ from rich.table import Table
 from lacuna.base import provenance, results
 from lacuna.base.progress import Progress
 from lacuna.base.results import Row
-from lacuna.compiler import bench_program as compiled_program
+from lacuna.compiler import bench_program
 from lacuna.compiler.bench_program import How, Message, Samples
 from lacuna.launch import mpis
 from lacuna.messages import exchange
@@ -46,7 +46,7 @@ def compiled(options: exchange.Options) -> None:
     todo = messages()
     for target in mpis.chosen(options.mpis, options.mpi_root):
         with Progress() as progress:
-            told, (found,) = compiled_program.measure(target, todo, how, progress)
+            told, (found,) = bench_program.measure(target, todo, how, progress)
         header["mpi"][target.name] = told["mpi_library"].strip()
         header["compiler"] = told["compiler"]
         _show(target.name, todo, found)
@@ -74,15 +74,13 @@ def _show(mpi: str, todo: list[Message], found: dict[str, Samples]) -> None:
     for one in todo:
         samples = found[one.id]
         by_hand = (
-            f"{compiled_program.ratio(samples, 'by_hand', 'ss'):.2f}"
-            if "by_hand" in samples
-            else ""
+            f"{bench_program.ratio(samples, 'by_hand', 'ss'):.2f}" if "by_hand" in samples else ""
         )
         table.add_row(
             one.id,
             str(one.bytes),
             f"{statistics.median(samples['ss']) * 1e6:.2f}",
-            f"{compiled_program.ratio(samples, 'native', 'ss'):.2f}",
+            f"{bench_program.ratio(samples, 'native', 'ss'):.2f}",
             by_hand,
         )
     console.print(table)

@@ -82,7 +82,7 @@ def explain_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
     """Show a type's size, extent and memory, how lacuna packs it and why, and how long it takes."""
-    from lacuna.explain import remarks as explain_record
+    from lacuna.explain import remarks
 
     if gpu and measure:
         what = "--gpu only predicts"
@@ -92,8 +92,8 @@ def explain_command(
 
         gpu_explain.explain(type_text, count, as_json)
         return
-    if type_text.endswith(explain_record.ENDING):
-        explain_record.explain(Path(type_text), as_json)
+    if type_text.endswith(remarks.ENDING):
+        remarks.explain(Path(type_text), as_json)
         return
     from lacuna.explain import types as explain
 
@@ -226,16 +226,16 @@ def tune_command(
             raise LacunaError(
                 Exit.USAGE, "--compiled with a launcher or --network", "name MPIs with --mpi"
             )
-        from lacuna.tune import compiled as compiled_tune
+        from lacuna.tune.compiled import tune_compiled
 
         root = mpi_root or paths.default_mpi_root()
         names = mpis.spelled_out(mpi or [])
-        compiled_tune.tune_compiled(names, root, quick, output, adds, seconds, max_load)
+        tune_compiled(names, root, quick, output, adds, seconds, max_load)
         return
-    from lacuna.tune import messages as tune
+    from lacuna.tune import messages
 
-    tune.tune(
-        tune.Options(
+    messages.tune(
+        messages.Options(
             list(launcher or []),
             mpis.spelled_out(mpi or []),
             network,

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from lacuna.base.errors import Exit, LacunaError
 from lacuna.base.progress import Progress
-from lacuna.costs import find as costs_find
-from lacuna.costs import knobs as costs_knobs
+from lacuna.costs import find, knobs
 from lacuna.costs.find import Threshold
 from lacuna.costs.knobs import Knob
 from lacuna.costs.machine import Options, targets
@@ -25,7 +24,7 @@ def check(options: Options) -> None:
     failed = []
     with Progress() as progress:
         for target in targets(options):
-            knob = costs_knobs.movable(target.name)
+            knob = knobs.movable(target.name)
             if knob is None:
                 continue
             values, before = _steps(target, {}, progress)
@@ -71,10 +70,10 @@ def _steps(
         values = transport.header()["knobs"]
         for lane in (MESSAGE, STREAM):
 
-            def measure(sizes: list[int], lane: str = lane) -> costs_find.Samples:
+            def measure(sizes: list[int], lane: str = lane) -> find.Samples:
                 return transport.sweep(sizes, lane, _ROUNDS)[lane]
 
-            for one in costs_find.find(measure, _LEAST, _MOST).steps:
+            for one in find.find(measure, _LEAST, _MOST).steps:
                 if not any(_is_same(one, other) for other in found):
                     found.append(one)
     return values, sorted(found, key=lambda one: one.below)

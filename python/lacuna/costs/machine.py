@@ -11,14 +11,7 @@ from typing import Any
 from lacuna.base import paths, provenance, results
 from lacuna.base.errors import Exit, LacunaError
 from lacuna.base.progress import Progress
-from lacuna.costs import curve as costs_curve
-from lacuna.costs import find as costs_find
-from lacuna.costs import knobs as costs_knobs
-from lacuna.costs import logp as costs_logp
-from lacuna.costs import misses as costs_misses
-from lacuna.costs import pieces as costs_pieces
-from lacuna.costs import shapes as costs_shapes
-from lacuna.costs import tables as costs_tables
+from lacuna.costs import curve, find, knobs, logp, misses, pieces, shapes, tables
 from lacuna.costs.curve import Samples
 from lacuna.costs.find import Found
 from lacuna.costs.logp import Parameter
@@ -104,7 +97,7 @@ def machine(options: Options) -> dict[str, Any]:
     result = {"provenance": header} | more | {"rows": rows}
     if options.json:
         results.write_json(options.json, header, rows, **more)
-    costs_tables.show(result, costs_tables.cycle_ns(numbers))
+    tables.show(result, tables.cycle_ns(numbers))
     if options.json:
         print(f"wrote {options.json}", file=sys.stderr)
     return result
@@ -123,13 +116,13 @@ def _more(found: list[Machine]) -> dict[str, Any]:
             for lane, samples in one.sweeps.items()
             for size, seconds in samples.items()
         ],
-        "knobs": {one.mpi: costs_tables.known_knobs(one.mpi, one.knobs) for one in found},
+        "knobs": {one.mpi: tables.known_knobs(one.mpi, one.knobs) for one in found},
     }
 
 
 def _misses(quick: bool) -> list[dict[str, Any]]:
     """The misses of packing the messages of the paper's curves again and again (`warm`)."""
-    _, lines = costs_misses.measure(costs_shapes.curves(quick), [])
+    _, lines = misses.measure(shapes.curves(quick), [])
     found = []
     for line in lines:
         if line["op"] != "pack":
@@ -138,7 +131,7 @@ def _misses(quick: bool) -> list[dict[str, Any]]:
         levels = line[how]["warm"]
         found.append(
             {"stride": int(line["id"].partition("/")[0]), "bytes": line["bytes"], "how": how}
-            | {name: costs_misses.total(levels.get(name, 0)) for name in costs_misses.LEVELS}
+            | {name: misses.total(levels.get(name, 0)) for name in misses.LEVELS}
         )
     return found
 
@@ -169,7 +162,7 @@ def _run_one(
     header: dict[str, Any],
     progress: Progress,
 ) -> Machine:
-    rows = costs_shapes.rows(options.quick) if options.rows else []
+    rows = shapes.rows(options.quick) if options.rows else []
     seconds = _QUICK_SECONDS if options.quick else _SECONDS
     one = Machine(target.name, [], {}, {}, [], [], {})
     with Transport(target, rows, seconds, progress) as transport:
@@ -179,7 +172,7 @@ def _run_one(
         header["compiler"] = told["compiler"]
         one.knobs = told["knobs"]
         for row in transport.measured_rows():
-            one.splits += costs_pieces.splits(target.name, row)
+            one.splits += pieces.splits(target.name, row)
         if options.sweep:
             _sweep(transport, one, options, numbers)
     one.parameters = _parameters(one)
@@ -189,15 +182,15 @@ def _run_one(
 def _sweep(transport: Transport, one: Machine, options: Options, numbers: dict[str, Any]) -> None:
     rounds = _QUICK_ROUNDS if options.quick else _ROUNDS
     most = _QUICK_MOST if options.quick else _MOST
-    sizes = costs_find.sweep_sizes(_LEAST, most, 3 if options.quick else 4)
+    sizes = find.sweep_sizes(_LEAST, most, 3 if options.quick else 4)
     one.sweeps = transport.sweep(sizes, MESSAGE + COPY + STREAM, rounds)
     for lane in (MESSAGE, STREAM):
         measure = _measure(transport, lane, rounds)
-        one.found[lane] = costs_find.find(measure, _LEAST, most)
+        one.found[lane] = find.find(measure, _LEAST, most)
         one.findings += _findings(one, lane, _measure(transport, COPY, rounds), numbers)
-    copies = costs_find.copies(
-        costs_curve.curve(one.sweeps[MESSAGE]),
-        costs_curve.curve(one.sweeps[COPY]),
+    copies = find.copies(
+        curve.curve(one.sweeps[MESSAGE]),
+        curve.curve(one.sweeps[COPY]),
         _COPIES_FROM,
         most,
     )
@@ -210,18 +203,18 @@ def _sweep(transport: Transport, one: Machine, options: Options, numbers: dict[s
                 _COPIES_FROM,
                 most,
                 f"a further byte takes {copies[0]:.1f} +- {copies[1]:.1f} times memcpy's time",
-                costs_find.confidence(copies[0] / max(copies[1], 1e-9), 1),
+                find.confidence(copies[0] / max(copies[1], 1e-9), 1),
                 f"about {max(1, round(copies[0]))} on the critical path",
             )
         )
 
 
-def _measure(transport: Transport, lane: str, rounds: int) -> costs_find.Measure:
+def _measure(transport: Transport, lane: str, rounds: int) -> find.Measure:
     return lambda sizes: transport.sweep(sizes, lane, rounds)[lane]
 
 
 def _findings(
-    one: Machine, lane: str, measure_copy: costs_find.Measure, numbers: dict[str, Any]
+    one: Machine, lane: str, measure_copy: find.Measure, numbers: dict[str, Any]
 ) -> list[Finding]:
     found = []
     for threshold in one.found[lane].thresholds:
@@ -274,11 +267,11 @@ def _per_kib(seconds: float) -> str:
 
 
 def _named(one: Machine, low: int, high: int) -> str:
-    knobs = costs_knobs.explaining(one.mpi, low, high, one.knobs)
-    return "; or ".join(f"{knob.variable}={one.knobs[knob.control]}: {knob.what}" for knob in knobs)
+    known = knobs.explaining(one.mpi, low, high, one.knobs)
+    return "; or ".join(f"{knob.variable}={one.knobs[knob.control]}: {knob.what}" for knob in known)
 
 
-def _cause_of_step(one: Machine, low: int, high: int, measure_copy: costs_find.Measure) -> str:
+def _cause_of_step(one: Machine, low: int, high: int, measure_copy: find.Measure) -> str:
     """A setting of the library, or the C library's memcpy, which has thresholds of its own; else
     empty.
     """
@@ -286,7 +279,7 @@ def _cause_of_step(one: Machine, low: int, high: int, measure_copy: costs_find.M
     if named:
         return named
     samples = measure_copy([max(1, round(low * 0.97)), round(high * 1.03)])
-    before, after = costs_curve.curve(samples).seconds
+    before, after = curve.curve(samples).seconds
     if after > _MEMCPY_STEP * before:
         return "the C library's memcpy changes its method at this size, too"
     return ""
@@ -315,16 +308,14 @@ def _parameters(one: Machine) -> list[Parameter]:
         (
             "L",
             "a contiguous message, minus o",
-            costs_logp.difference(sweeps.get(MESSAGE, {}), sweeps.get(COPY, {})),
+            logp.difference(sweeps.get(MESSAGE, {}), sweeps.get(COPY, {})),
         ),
     ):
         for low, high in ((0, _LONG), (_LONG, 1 << 40)):
             part = {size: values for size, values in samples.items() if low <= size <= high}
-            found.append(costs_logp.parameter(name, of, part) if part else None)
-    for mode in costs_pieces.MODES:
+            found.append(logp.parameter(name, of, part) if part else None)
+    for mode in pieces.MODES:
         for shape in dict.fromkeys(split.id.partition("/")[0] for split in one.splits):
-            samples = costs_pieces.latency(one.splits, shape, mode)
-            found.append(
-                costs_logp.parameter("l", f"{shape}, {mode}", samples) if samples else None
-            )
+            samples = pieces.latency(one.splits, shape, mode)
+            found.append(logp.parameter("l", f"{shape}, {mode}", samples) if samples else None)
     return [parameter for parameter in found if parameter]

@@ -9,8 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from lacuna.base import terminal
-from lacuna.costs import knobs as costs_knobs
-from lacuna.costs import logp as costs_logp
+from lacuna.costs import knobs, logp
 from lacuna.costs.pieces import MOST_REST, PIECES
 from lacuna.launch import mpis
 
@@ -96,7 +95,7 @@ def calculated(result: Result, mpi: str) -> Cells:
     rows = []
     for row in _of(result, "rows", mpi):
         pack = row["o_s"] + row["l_p_s"]
-        shares = [costs_logp.packing_share(pack, start, row["bytes"], rate) for rate in _GBIT_PER_S]
+        shares = [logp.packing_share(pack, start, row["bytes"], rate) for rate in _GBIT_PER_S]
         rows.append(
             [row["id"], row["method"], f"{pack * 1e6:.2f}", *(f"{share:.0%}" for share in shares)]
         )
@@ -141,7 +140,7 @@ def _findings(result: Result, mpi: str) -> Cells:
 
 def known_knobs(mpi: str, values: dict[str, int]) -> dict[str, int]:
     """The values of the settings that are about buffers."""
-    names = [knob.control for knob in costs_knobs.KNOBS.get(mpi, [])]
+    names = [knob.control for knob in knobs.KNOBS.get(mpi, [])]
     return {name: values[name] for name in names if name in values}
 
 

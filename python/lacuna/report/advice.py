@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lacuna.costs import knobs as costs_knobs
+from lacuna.costs import knobs
 
 _JUST_ABOVE = 1.1  # times a threshold
 _HEADER = 0.98  # of a setting: a header goes with the data
@@ -44,6 +44,6 @@ def _thresholds(report: dict[str, Any]) -> list[tuple[int, str]]:
         return found
     return [
         (round(knob.default * knob.part), knob.variable)
-        for knob in costs_knobs.KNOBS.get(mpi, [])
+        for knob in knobs.KNOBS.get(mpi, [])
         if knob.default
     ]

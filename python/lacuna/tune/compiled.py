@@ -17,12 +17,12 @@ from lacuna import engine
 from lacuna.base import provenance, results
 from lacuna.base.errors import Exit, LacunaError
 from lacuna.base.progress import Progress
-from lacuna.compiler import bench_program as compiled_program
+from lacuna.compiler import bench_program
 from lacuna.compiler import table as compiled_table
 from lacuna.compiler.bench_program import How, Message, Samples
 from lacuna.compiler.table import Cell
 from lacuna.launch import mpis
-from lacuna.tune import messages as tune
+from lacuna.tune.messages import MOST_LOAD, dump, warn_if_busy
 
 # The shapes of bench/compiled/sites.c: pattern, bytes of a run, bytes of one of its `n` elements.
 _SHAPES = {
@@ -63,7 +63,7 @@ def tune_compiled(
     output: Path | None,
     adds: bool,
     seconds: float | None = None,
-    most_load: float = tune.MOST_LOAD,
+    most_load: float = MOST_LOAD,
 ) -> None:
     """Measures each library, writes its table, prints its decisions.
 
@@ -87,16 +87,16 @@ def tune_compiled(
             )
         results.make_folders([place])
         if target is targets[0]:
-            tune.warn_if_busy(most_load)
+            warn_if_busy(most_load)
         todo = messages(quick)
         starts = _QUICK_STARTS if quick else _STARTS
         with Progress(starts) as progress:
-            told, found = compiled_program.measure(target, todo, how, progress, starts)
+            told, found = bench_program.measure(target, todo, how, progress, starts)
         earlier = compiled_table.starts(place) if adds else {}
         cells = [cell(one, [samples[one.id] for samples in found], earlier) for one in todo]
         apart = compiled_table.apart(_rungs(cells))
         ways = [one.sent_apart() if _is_in(one, apart) else one for one in cells]
-        results.write_text(place, tune.dump(_table(told, cells, ways, apart)))
+        results.write_text(place, dump(_table(told, cells, ways, apart)))
         _show(mpis.TITLE[target.name], ways, apart)
         print(f"wrote {place}", file=sys.stderr)
 
@@ -124,7 +124,7 @@ def cell(message: Message, starts: list[Samples], earlier: compiled_table.Starts
     speeds = list(earlier.get((message.kind, message.bytes), []))
     for samples in starts:
         speeds.append(
-            {lane: compiled_program.ratio(samples, "ss", lane) for lane in compiled_table.LANES}
+            {lane: bench_program.ratio(samples, "ss", lane) for lane in compiled_table.LANES}
         )
     return Cell(pattern, message.kind, run, message.bytes, speeds)
 

@@ -22,7 +22,7 @@ from lacuna.base.units import size_name
 from lacuna.launch import launchers, mpis
 from lacuna.messages import program, shapes
 from lacuna.messages.program import Target
-from lacuna.tune import rules as tune_table
+from lacuna.tune import rules
 from lacuna.tune.rules import Cell
 
 TABLE = "LACUNA_TABLE"  # the environment variable that names the file
@@ -88,7 +88,7 @@ def tune(options: Options) -> None:
         table = _table(place, told, cells, transport)
         results.write_text(place, dump(table))
         show(mpis.TITLE[target.name], table[transport])
-        if broken := tune_table.impossible(cells):
+        if broken := rules.impossible(cells):
             print(
                 f"lacuna tune: {mpis.TITLE[target.name]} has a defect: it cannot receive "
                 f"contiguous data as {', '.join(broken)}; receivers leave such messages to it",
@@ -96,9 +96,9 @@ def tune(options: Options) -> None:
             )
         print(f"wrote {place}", file=sys.stderr)
         if options.plot:
-            from lacuna.tune import plot as tune_plot  # matplotlib takes a second to load
+            from lacuna.tune import plot  # matplotlib takes a second to load
 
-            print(f"wrote {tune_plot.draw(table, transport, options.plot)}", file=sys.stderr)
+            print(f"wrote {plot.draw(table, transport, options.plot)}", file=sys.stderr)
 
 
 def _targets(options: Options) -> list[Target]:
@@ -130,17 +130,15 @@ def measure(
     target: Target, quick: bool, direct: bool, progress: Progress
 ) -> tuple[dict[str, Any], list[Cell]]:
     """The program's header line, and a cell for each pattern, run length and size."""
-    rows = tune_table.messages(shapes.TUNE_QUICK_SIZES if quick else shapes.TUNE_SIZES)
+    rows = rules.messages(shapes.TUNE_QUICK_SIZES if quick else shapes.TUNE_SIZES)
     seconds = _QUICK_SECONDS if quick else _SECONDS
     options = {"LACUNA_ALWAYS": "1", "LACUNA_DIRECT": "0", TABLE: "none"}
-    told, times = program.measure(target, rows, tune_table.WAYS, seconds, options, progress)
-    cells = [tune_table.judge(one) for one in times]
+    told, times = program.measure(target, rows, rules.WAYS, seconds, options, progress)
+    cells = [rules.judge(one) for one in times]
     if direct:
         options["LACUNA_DIRECT"] = "1"
-        _, times = program.measure(
-            target, rows, tune_table.DIRECT_WAYS, seconds / 2, options, progress
-        )
-        cells = [tune_table.with_direct(*pair) for pair in zip(cells, times, strict=True)]
+        _, times = program.measure(target, rows, rules.DIRECT_WAYS, seconds / 2, options, progress)
+        cells = [rules.with_direct(*pair) for pair in zip(cells, times, strict=True)]
     return told, cells
 
 
@@ -178,7 +176,7 @@ def _table(place: Path, told: dict[str, Any], cells: list[Cell], transport: str)
             f"{place} has no measurements on one node",
             "measure that first, with two ranks on one node and without --network",
         )
-    table[transport] = tune_table.rules(cells, transport == "shared")
+    table[transport] = rules.rules(cells, transport == "shared")
     table["evidence"] = old.get("evidence", {}) if other in table else {}
     table["evidence"][transport] = [cell.as_json() for cell in cells]
     return table
@@ -199,7 +197,7 @@ def dump(table: dict[str, Any]) -> str:
         if key in ("shared", "network"):
             sides = []
             for side, patterns in value.items():
-                rows = [f'   "{name}": {json.dumps(rules)}' for name, rules in patterns.items()]
+                rows = [f'   "{name}": {json.dumps(spans)}' for name, spans in patterns.items()]
                 sides.append(f'  "{side}": {{\n' + ",\n".join(rows) + "\n  }")
             text = "{\n" + ",\n".join(sides) + "\n }"
         elif key == "evidence":
@@ -226,9 +224,9 @@ def show(title: str, book: dict[str, dict[str, list[list[float | None]]]]) -> No
     for name in ("side", "pattern", "message size up to: runs up to"):
         table.add_column(name)
     for side, patterns in book.items():
-        for pattern, rules in patterns.items():
+        for pattern, spans in patterns.items():
             parts = []
-            for most_bytes, run, *least in rules:
+            for most_bytes, run, *least in spans:
                 size = "any" if most_bytes is None else size_name(int(most_bytes))
                 span = "".join(f"{one:g} to " for one in least) + f"{run:g}"
                 parts.append(f"{size}: {span}" if run else f"{size}: none")

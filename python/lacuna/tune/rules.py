@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lacuna.base.units import size_name
-from lacuna.messages import shapes as preload_rows
 from lacuna.messages.ratios import Times
-from lacuna.messages.shapes import TUNE_SHAPES, Message
+from lacuna.messages.shapes import TUNE_SHAPES, Message, size_of
 
 # A letter for the sender, one for the receiver. n: the library handles the derived type; l: lacuna
 # packs before sending (or unpacks after receiving); c: the data is contiguous.
@@ -82,7 +81,7 @@ def judge(times: Times) -> Cell:
     return Cell(
         times.id.partition("/")[0],
         about["pattern"],
-        preload_rows.size_of(times.id),
+        size_of(times.id),
         about["mean_run_bytes"],
         sure(careful, medians),
         medians,

@@ -18,9 +18,8 @@ from conftest import BUILD, ROOT, one_line_error
 from made_up import rows_of_engine
 
 from lacuna.bench import corpus, random_types
-from lacuna.bench.engine import findings
+from lacuna.bench.engine import findings, tables
 from lacuna.bench.engine import rows as engine_rows
-from lacuna.bench.engine import tables as engine_report
 from lacuna.bench.engine.times import Times
 from lacuna.engine import Type
 
@@ -158,7 +157,7 @@ def test_slow_rows_of_no_file_are_shown_with_their_types(lacuna, tmp_path):
     row = random_types.rows(1, 5)[0]
     slow = rows_of_engine({"memcpy": 1, "by-hand": 9, "mpi": 36, "lacuna": 10}, [row.id])
     with io.StringIO() as out, contextlib.redirect_stdout(out):
-        engine_report.show([row], Times(slow))
+        tables.show([row], Times(slow))
         shown = " ".join(out.getvalue().split())
     assert f"{row.count} x " in shown and row.id in shown
 

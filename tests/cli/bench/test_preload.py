@@ -11,8 +11,7 @@ from lacuna.base import paths
 from lacuna.bench.preload import calls as preload_calls
 from lacuna.bench.preload.row import Row
 from lacuna.messages import ratios, shapes
-from lacuna.tune import messages as tune
-from lacuna.tune import rules as tune_table
+from lacuna.tune import messages, rules
 
 
 def test_ratios_are_taken_round_by_round():
@@ -53,24 +52,23 @@ def test_slower_is_what_both_jobs_say():
 )
 def test_a_side_packs_first_where_it_cannot_lose(ways, sure):
     found = {"nc": 1.0, "cn": 1.0} | ways
-    cell = tune_table.judge(message_times(**{way: one for way, one in found.items() if one}))
+    cell = rules.judge(message_times(**{way: one for way, one in found.items() if one}))
     assert cell.sure == sure
     assert (cell.shape, cell.bytes, cell.run) == ("x", 1024, 8)
 
 
-def rules(*cells):
+def strided_rules(*cells):
     """The strided ones of (size, run, pairs...)."""
     made = [
-        tune_table.Cell(f"vector-{run}", "strided", size, run, pairs, {})
-        for size, run, *pairs in cells
+        rules.Cell(f"vector-{run}", "strided", size, run, pairs, {}) for size, run, *pairs in cells
     ]
-    book = tune_table.rules(made, direct=False)
+    book = rules.rules(made, direct=False)
     assert book["send"]["listed"] == [[None, 0]]
     return book["send"]["strided"], book["receive"]["strided"]
 
 
 def test_rules_hold_between_sizes_only_where_both_neighbours_do():
-    sends, receives = rules(
+    sends, receives = strided_rules(
         *((256, 8, "ll"), (256, 64), (1024, 8, "ll"), (1024, 64, "ll")),
         *((4096, 8, "ll"), (4096, 64, "ll"), (16384, 8), (16384, 64, "ll")),
     )
@@ -79,37 +77,37 @@ def test_rules_hold_between_sizes_only_where_both_neighbours_do():
 
 def test_a_measured_size_is_taken_where_it_wins_itself():
     # Powers of two are what programs send; the library changes its ways just below one.
-    sends, receives = rules((4096, 8), (8192, 8, "ll"), (16384, 8, "ll"), (32768, 8))
+    sends, receives = strided_rules((4096, 8), (8192, 8, "ll"), (16384, 8, "ll"), (32768, 8))
     assert sends == receives == [[8191, 0], [16384, 10], [None, 0]]
 
 
 def test_direct_rules_hold_where_the_direct_path_beats_everything_else():
     def cell(size, run, direct):
-        return tune_table.Cell(f"vector-{run}", "strided", size, run, (), {}, direct)
+        return rules.Cell(f"vector-{run}", "strided", size, run, (), {}, direct)
 
     cells = [cell(1024, 8, False), cell(4096, 8, True), cell(16384, 8, True)]
     cells += [cell(1024, 64, True), cell(4096, 64, True), cell(16384, 64, False)]
-    book = tune_table.rules(cells, direct=True)
+    book = rules.rules(cells, direct=True)
     assert book["direct"]["strided"] == [[4096, 80, 51.2], [None, 10]]
     # Short runs may lose where longer ones win.
     cells = [cell(size, run, run > 8) for size in (1024, 4096) for run in (8, 40, 64)]
-    book = tune_table.rules(cells, direct=True)
+    book = rules.rules(cells, direct=True)
     assert book["direct"]["strided"] == [[None, 80, 32]]
-    packed = tune_table.judge(message_times(nc=1.0, cn=1.0, ll=0.5, ln=2.0, nl=2.0, lc=0.9, cl=0.9))
+    packed = rules.judge(message_times(nc=1.0, cn=1.0, ll=0.5, ln=2.0, nl=2.0, lc=0.9, cl=0.9))
     assert packed.sure[0] == "ll"
-    assert not tune_table.with_direct(packed, message_times(nc=1.0, ll=0.6, lc=0.5)).direct
-    assert not tune_table.with_direct(packed, message_times(nc=1.0, ll=0.3, lc=2.0)).direct
-    assert tune_table.with_direct(packed, message_times(nc=1.0, ll=0.3, lc=1.0)).direct
+    assert not rules.with_direct(packed, message_times(nc=1.0, ll=0.6, lc=0.5)).direct
+    assert not rules.with_direct(packed, message_times(nc=1.0, ll=0.3, lc=2.0)).direct
+    assert rules.with_direct(packed, message_times(nc=1.0, ll=0.3, lc=1.0)).direct
 
 
 def test_rules_never_make_a_pair_that_is_not_sure():
     # One size wants both, the next the receiver alone: nothing is sure between them.
-    assert rules((256, 8, "ll"), (1024, 8, "nl")) == (
+    assert strided_rules((256, 8, "ll"), (1024, 8, "nl")) == (
         [[256, 10], [None, 0]],
         [[256, 10], [1023, 0], [None, 10]],
     )
     # The receiver alone from some run on.
-    assert rules((256, 8, "ll", "nl"), (256, 64, "nl"), (256, 512, "ll")) == (
+    assert strided_rules((256, 8, "ll", "nl"), (256, 64, "nl"), (256, 512, "ll")) == (
         [[None, 10]],
         [[None, 80]],
     )
@@ -251,11 +249,11 @@ def test_tune_says_what_it_lacks(lacuna):
 def test_tune_warns_on_a_busy_node(monkeypatch, capsys):
     for load, said in ((6.07, ["other work runs on this node (load 6.1)"]), (0.5, [])):
         monkeypatch.setattr("os.getloadavg", lambda load=load: (load, 0.0, 0.0))
-        tune.warn_if_busy(tune.MOST_LOAD)
+        messages.warn_if_busy(messages.MOST_LOAD)
         told = capsys.readouterr()
         assert [line.split(": ", 1)[1].split(",")[0] for line in told.err.splitlines()] == said
         assert told.out == ""
-    tune.warn_if_busy(7)
+    messages.warn_if_busy(7)
     assert capsys.readouterr().err == ""
 
 

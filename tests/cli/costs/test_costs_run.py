@@ -12,8 +12,7 @@ from elftools.elf.elffile import ELFFile
 from topics import MPIS, TYPE, launch
 
 from lacuna.launch import run
-from lacuna.report import advice as costs_advice
-from lacuna.report import sites as costs_sites
+from lacuna.report import advice, sites
 
 PIECES = ("o", "l_p", "l_m", "L", "wait")
 
@@ -73,19 +72,19 @@ def test_a_page_of_a_job_and_of_the_machine(tmp_path, lacuna):
 
 
 def test_a_message_just_above_a_threshold_is_said_to_be():
-    def advice(size, library, function="MPI_Send", findings=()):
+    def told(size, library, function="MPI_Send", findings=()):
         row = {"function": function, "calls": 2, "bytes_handled": 0, "bytes_declined": 2 * size}
         report = {"provenance": {"library": library}, "findings": list(findings)}
-        return " ".join(costs_advice.on_threshold(report, row))
+        return " ".join(advice.on_threshold(report, row))
 
-    assert "OMPI_MCA_btl_sm_eager_limit" in advice(4100, "Open MPI v5.0.11")
-    assert "OMPI_MCA_btl_sm_eager_limit" in advice(4080, "Open MPI v5.0.11")  # and a header
-    assert advice(3900, "Open MPI v5.0.11") == advice(6000, "Open MPI v5.0.11") == ""
-    assert "P2P_THRESHOLD" in advice(8200, "MPICH Version: 5.0.2")
-    assert advice(8200, "MPICH Version: 5.0.2", "MPI_Alltoallw") == ""
+    assert "OMPI_MCA_btl_sm_eager_limit" in told(4100, "Open MPI v5.0.11")
+    assert "OMPI_MCA_btl_sm_eager_limit" in told(4080, "Open MPI v5.0.11")  # and a header
+    assert told(3900, "Open MPI v5.0.11") == told(6000, "Open MPI v5.0.11") == ""
+    assert "P2P_THRESHOLD" in told(8200, "MPICH Version: 5.0.2")
+    assert told(8200, "MPICH Version: 5.0.2", "MPI_Alltoallw") == ""
     found = [{"mpi": "mpich", "kind": "step", "low": 20_000, "cause": ""}]
-    assert "20000 (measured)" in advice(20_500, "MPICH Version: 5.0.2", findings=found)
-    assert advice(8200, "MPICH Version: 5.0.2", findings=found) == ""
+    assert "20000 (measured)" in told(20_500, "MPICH Version: 5.0.2", findings=found)
+    assert told(8200, "MPICH Version: 5.0.2", findings=found) == ""
 
 
 def test_who_waits_is_said_to(tmp_path):
@@ -141,8 +140,8 @@ def test_a_function_is_named_only_where_the_place_is_in_it(tmp_path):
     loaded = ctypes.CDLL(str(library))
     both = (ctypes.c_void_p * 2).in_dll(loaded, "both")
     base = both[0] - _offset(library, "first")
-    sites = [f"{library}+{one - base:#x}" for one in both]
-    assert costs_sites.names(sites) == {sites[0]: "first", sites[1]: sites[1].rpartition("/")[2]}
+    places = [f"{library}+{one - base:#x}" for one in both]
+    assert sites.names(places) == {places[0]: "first", places[1]: places[1].rpartition("/")[2]}
 
 
 def _offset(library, name):
@@ -152,12 +151,12 @@ def _offset(library, name):
 
 
 def test_places_that_nobody_knows_keep_their_numbers():
-    sites = ["", "/no/such/file+0x12", "/no/such/file+0x34 main", "odd"]
-    assert costs_sites.names(sites) == {
+    places = ["", "/no/such/file+0x12", "/no/such/file+0x34 main", "odd"]
+    assert sites.names(places) == {
         "": "",
         "/no/such/file+0x12": "file+0x12",
         "/no/such/file+0x34 main": "main",
         "odd": "odd",
     }
     here = f"{BUILD / 'bin' / 'interpose_test_mpich'}+0x0"
-    assert costs_sites.names([here])[here]  # no function: as it was
+    assert sites.names([here])[here]  # no function: as it was

@@ -16,8 +16,7 @@ from lacuna.base.results import Row
 from lacuna.bench import corpus, random_types
 from lacuna.bench.corpus import CorpusRow
 from lacuna.bench.engine import rows as engine_rows
-from lacuna.bench.engine import strategies
-from lacuna.bench.engine import tables as engine_report
+from lacuna.bench.engine import strategies, tables
 from lacuna.bench.engine.times import Times
 from lacuna.launch import mpis, watch
 
@@ -92,7 +91,7 @@ def engine(options: Options) -> None:
         )
     if options.csv:
         results.write_csv(options.csv, found, engine_rows.COLUMNS)
-    engine_report.show(rows, times)
+    tables.show(rows, times)
     written = [path for path in (options.json, options.csv) if path]
     if options.plots:
         from lacuna.bench.engine import plots as engine_plots  # matplotlib takes a second to load

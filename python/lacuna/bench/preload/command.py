@@ -14,7 +14,7 @@ from typing import Any
 from lacuna.base import paths, provenance, results
 from lacuna.base.progress import Progress
 from lacuna.bench.preload import calls as preload_calls
-from lacuna.bench.preload import tables as preload_report
+from lacuna.bench.preload import tables
 from lacuna.bench.preload.calls import Calls
 from lacuna.bench.preload.row import Row
 from lacuna.messages import program, shapes
@@ -68,7 +68,7 @@ def preload(options: Options) -> None:
             [row.as_json() for row in rows],
             calls=[one.as_json() for one in calls],
         )
-    preload_report.show(calls, rows)
+    tables.show(calls, rows)
     written = [options.json] if options.json else []
     messages = [row for row in rows if row.what == "message"]
     if options.plots and messages:
