@@ -24,7 +24,7 @@ constexpr double kStoreBuffer = 64;
 using Shares = std::array<double, kLevels>;
 
 struct Traffic {
-  const Demand& demand;
+  const Footprint& footprint;
   double packed_lines;
   bool is_pack;
   bool streams;  // the output is written by non-temporal stores
@@ -112,7 +112,7 @@ double crowded_page(const LineTimes& times, int64_t stride, const Machine& machi
 // well be in the TLB.
 bool without_walks(const Traffic& traffic, Level level, const Machine& machine) {
   return traffic.is_pack && level == Level::kMemory &&
-         traffic.demand.pages <= static_cast<double>(machine.tlb2_entries);
+         traffic.footprint.pages <= static_cast<double>(machine.tlb2_entries);
 }
 
 // The time of the side with gaps, in one level; `mapped`: without TLB misses.
@@ -125,7 +125,7 @@ double memory_side_ns(const Traffic& traffic, Level level, const Machine& machin
     times.random = std::max(times.dense, times.random - machine.tlb_walk_ns);
   }
   double ns = 0;
-  for (const LineStream& stream : traffic.demand.streams) {
+  for (const LineStream& stream : traffic.footprint.streams) {
     LineTimes crowded = times;
     crowded.page = crowded_page(times, stream.stride, machine);
     const double spread = line_ns(times, stream, machine);
@@ -135,7 +135,7 @@ double memory_side_ns(const Traffic& traffic, Level level, const Machine& machin
   }
   // The last stores are still in the store buffer when the call returns.
   if (traffic.is_cold && !traffic.is_pack)
-    ns *= std::max(0.0, 1 - kStoreBuffer / std::max(traffic.demand.lines, 1.0));
+    ns *= std::max(0.0, 1 - kStoreBuffer / std::max(traffic.footprint.lines, 1.0));
   return ns;
 }
 
@@ -148,7 +148,7 @@ double level_ns(const Traffic& traffic, Level level, const Machine& machine, boo
   const LevelSpeed& speed = machine.speed(level);
   const auto line = static_cast<double>(machine.line_bytes);
   if (traffic.streams) {
-    return std::max(traffic.packed_lines, traffic.demand.lines) * line /
+    return std::max(traffic.packed_lines, traffic.footprint.lines) * line /
            speed.stream_copy_bytes_per_ns;
   }
   const double memory = memory_side_ns(traffic, level, machine, mapped);
@@ -174,29 +174,29 @@ Bound bound_of(const Cost& cost) {
 // For both sides. Non-temporal stores count as no misses.
 void add_misses(const Traffic& traffic, const Shares& found, const Shares& again,
                 const Machine& machine, Cost* cost) {
-  const Demand& demand = traffic.demand;
-  double lines = demand.lines + traffic.packed_lines;
-  if (traffic.streams) lines = traffic.is_pack ? demand.lines : traffic.packed_lines;
+  const Footprint& footprint = traffic.footprint;
+  double lines = footprint.lines + traffic.packed_lines;
+  if (traffic.streams) lines = traffic.is_pack ? footprint.lines : traffic.packed_lines;
   double gone = 1;
   double gone_again = 1;
   for (size_t i = 0; i < cost->level_misses.size(); ++i) {
     gone -= found[i];
     gone_again -= again[i];
-    cost->level_misses[i] = gone * lines + gone_again * demand.again;
+    cost->level_misses[i] = gone * lines + gone_again * footprint.again;
   }
   const double packed_pages =
       std::ceil(traffic.packed_lines * static_cast<double>(machine.line_bytes) /
                 static_cast<double>(machine.page_bytes));
-  const double pages = demand.pages + packed_pages;
+  const double pages = footprint.pages + packed_pages;
   double anywhere = 0;  // part of the lines in random order, some of whose pages the TLB holds
-  for (const LineStream& stream : demand.streams) {
-    if (stream.stride == 0) anywhere += stream.lines / demand.lines;
+  for (const LineStream& stream : footprint.streams) {
+    if (stream.stride == 0) anywhere += stream.lines / footprint.lines;
   }
   const int64_t entries[] = {machine.tlb_entries, machine.tlb2_entries};
   for (size_t i = 0; i < cost->tlb_misses.size(); ++i) {
     if (pages >= static_cast<double>(entries[i])) {
       const double kept = anywhere * static_cast<double>(entries[i]) / pages;
-      cost->tlb_misses[i] = std::max(demand.turns * (1 - kept), demand.pages) + packed_pages;
+      cost->tlb_misses[i] = std::max(footprint.turns * (1 - kept), footprint.pages) + packed_pages;
     } else {
       cost->tlb_misses[i] = traffic.is_cold ? pages : 0;
     }
@@ -204,20 +204,21 @@ void add_misses(const Traffic& traffic, const Shares& found, const Shares& again
 }
 
 Cost cost_of(const Traffic& traffic, const Machine& machine) {
-  const Demand& demand = traffic.demand;
+  const Footprint& footprint = traffic.footprint;
   Cost cost;
-  cost.lines_mem = demand.lines;
+  cost.lines_mem = footprint.lines;
   cost.lines_packed = traffic.packed_lines;
-  cost.pages = demand.pages;
-  cost.instructions_ns = demand.cycles * machine.cycle_ns;
+  cost.pages = footprint.pages;
+  cost.instructions_ns = footprint.cycles * machine.cycle_ns;
   cost.start_ns = kMessageCycles * machine.cycle_ns;
   const auto line = static_cast<double>(machine.line_bytes);
   // Non-temporal stores leave no lines in the caches: only the source counts.
-  double set = (demand.crowd + traffic.packed_lines) * line;
-  if (traffic.streams) set = line * (traffic.is_pack ? demand.crowd : traffic.packed_lines);
+  double set = (footprint.crowd + traffic.packed_lines) * line;
+  if (traffic.streams) set = line * (traffic.is_pack ? footprint.crowd : traffic.packed_lines);
   const Shares found = shares(set, machine, traffic.is_cold);
   // Byna 2003, section 5.2: no TLB cost while the TLB reaches all pages.
-  const bool mapped = !traffic.is_cold && demand.pages < static_cast<double>(machine.tlb_entries);
+  const bool mapped =
+      !traffic.is_cold && footprint.pages < static_cast<double>(machine.tlb_entries);
   for (size_t i = 0; i < kLevels; ++i) {
     if (found[i] == 0) continue;
     const auto level = static_cast<Level>(i);
@@ -229,16 +230,16 @@ Cost cost_of(const Traffic& traffic, const Machine& machine) {
   const Shares kept = shares(set, machine, false);
   for (size_t i = 0; i < kLevels; ++i) {
     const LevelSpeed& speed = machine.levels[i];
-    cost.level_ns[i] +=
-        kept[i] * demand.again * (traffic.is_pack ? speed.random_load_ns : speed.random_store_ns);
+    cost.level_ns[i] += kept[i] * footprint.again *
+                        (traffic.is_pack ? speed.random_load_ns : speed.random_store_ns);
   }
   add_misses(traffic, found, kept, machine, &cost);
   // The profile measures the caches with pages that the second-level TLB reaches. Beyond its reach
   // the time of a load rises, up to 1.4 times as many pages.
-  const double reach = demand.pages / static_cast<double>(machine.tlb2_entries);
-  cost.tlb_ns += (1 - found[kLevels - 1]) * std::clamp((reach - 1) / 0.4, 0.0, 1.0) * demand.turns *
-                 machine.tlb_walk_ns / kWalksAtOnce;
-  if (traffic.is_cold && demand.lines > 0)
+  const double reach = footprint.pages / static_cast<double>(machine.tlb2_entries);
+  cost.tlb_ns += (1 - found[kLevels - 1]) * std::clamp((reach - 1) / 0.4, 0.0, 1.0) *
+                 footprint.turns * machine.tlb_walk_ns / kWalksAtOnce;
+  if (traffic.is_cold && footprint.lines > 0)
     cost.start_ns += machine.speed(Level::kMemory).latency_ns;
   cost.ns = std::max(cost.instructions_ns, cost.traffic_ns()) + cost.start_ns;
   cost.bound = bound_of(cost);
@@ -297,9 +298,9 @@ Cost predict(const Plan& plan, int64_t count, Direction direction, Warmth warmth
   const int64_t bytes = count * plan.size();
   const bool is_one_run = plan.is_run(count);
   const PlanNode& root = plan.root(count);
-  const Demand demand = demand_of(plan, count, direction);
+  const Footprint footprint = footprint_of(plan, count, direction);
   return cost_of(
-      {demand, std::ceil(static_cast<double>(bytes) / static_cast<double>(machine.line_bytes)),
+      {footprint, std::ceil(static_cast<double>(bytes) / static_cast<double>(machine.line_bytes)),
        direction == Direction::kPack, !is_one_run && leaves_caches(root, direction, bytes),
        warmth == Warmth::kCold},
       machine);
@@ -307,8 +308,8 @@ Cost predict(const Plan& plan, int64_t count, Direction direction, Warmth warmth
 
 Cost predict_memcpy(int64_t bytes, const Machine& machine, Warmth warmth) {
   if (bytes <= 0) return {};
-  const Demand demand = dense_demand(bytes, machine);
-  Cost cost = cost_of({demand, demand.lines, true, false, warmth == Warmth::kCold}, machine);
+  const Footprint footprint = dense_footprint(bytes, machine);
+  Cost cost = cost_of({footprint, footprint.lines, true, false, warmth == Warmth::kCold}, machine);
   // A call of memcpy has no checks of lacuna.
   cost.start_ns -= kMessageCycles * machine.cycle_ns;
   cost.ns -= kMessageCycles * machine.cycle_ns;

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "plan/cost/demand.hpp"
+#include "plan/cost/footprint.hpp"
 #include "plan/plan.hpp"
 
 namespace lacuna {

@@ -57,12 +57,12 @@ inline std::string text(int64_t value) { return std::to_string(value); }
 
 // What one traversal of the innermost loop touches, and how many of its iterations stay in the TLB
 // and the L1 until the next traversal uses the same lines again; 0: all (Byna 2003, section 5.3).
-struct Footprint {
+struct Traversal {
   int64_t pages;
   int64_t lines;
   int64_t cached_iterations;
 };
-Footprint footprint_of(const Loop& inner, int64_t width, const Machine& machine);
+Traversal traversal_of(const Loop& inner, int64_t width, const Machine& machine);
 
 }  // namespace lacuna::strategy
 

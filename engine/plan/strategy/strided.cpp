@@ -322,7 +322,7 @@ void select_strided(Step& step, Nest& nest, const Host& host) {
     }
     const bool shares_lines = std::abs(nest.loops[closest].mem_stride) < machine.line_bytes;
     const size_t outer = shares_lines ? closest : nest.loops.size() - 1;
-    const Footprint touched = footprint_of(step.inner, step.width, machine);
+    const Traversal touched = traversal_of(step.inner, step.width, machine);
     if (shares_lines) step.block_inner = touched.cached_iterations;
     if (step.block_inner > 0) {
       step.why = "neighbouring iterations share cache lines, and the inner loop touches " +

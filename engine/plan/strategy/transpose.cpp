@@ -95,7 +95,7 @@ class TransposeRule final : public Rule {
 
 }  // namespace
 
-Footprint footprint_of(const Loop& inner, int64_t width, const Machine& machine) {
+Traversal traversal_of(const Loop& inner, int64_t width, const Machine& machine) {
   const int64_t pages = pages_touched(inner.count, width, inner.mem_stride, machine.page_bytes);
   const int64_t lines = inner.count * std::max<int64_t>(1, width / machine.line_bytes);
   const int64_t cached_lines = machine.l1_bytes / machine.line_bytes / 2;
@@ -117,7 +117,7 @@ bool select_transpose(Step& step, Nest& nest, const Host& host) {
       continue;
     step.shape = Step::Shape::kTranspose;
     step.inner = inner;
-    const Footprint touched = footprint_of(inner, step.width, host.machine);
+    const Traversal touched = traversal_of(inner, step.width, host.machine);
     const Tiles tiles = transpose_tiles(step.width, host.machine);
     for (KernelCall* const call : {&step.pack_call, &step.unpack_call}) {
       call->tile_rows = is_gathered ? touched.cached_iterations : tiles.rows;

@@ -2,7 +2,7 @@
 //
 // Walks a plan as exec/ does, and counts. The counts of lines and pages are exact for single loops
 // and lists, and for nests whose loops either interleave or do not overlap.
-#include "plan/cost/demand.hpp"
+#include "plan/cost/footprint.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@
 #include <map>
 #include <utility>
 
-#include "plan/cost/cover.hpp"
 #include "plan/cost/cycles.hpp"
+#include "plan/cost/line_count.hpp"
 
 namespace lacuna {
 namespace {
@@ -47,9 +47,9 @@ class Walk {
   int64_t vector() const { return vector_bytes_; }
 
   // `origin`: of the node, from the buffer's address, which is assumed to be aligned to a page.
-  Demand node(const PlanNode& node, int64_t iterations, int64_t origin) const {
+  Footprint node(const PlanNode& node, int64_t iterations, int64_t origin) const {
     if (node.step.shape != Shape::kParts) return swept(node.step, iterations, origin);
-    Demand all;
+    Footprint all;
     all.cycles = kNodeCycles;
     switch (node.kind) {
       case Kind::kRun:
@@ -64,7 +64,7 @@ class Walk {
       case Kind::kRuns: {
         const std::vector<int64_t>& at = node.layout->mem_offsets;
         const auto [least, most] = std::minmax_element(at.begin(), at.end());
-        const Demand child = piece(node, 0, origin);
+        const Footprint child = piece(node, 0, origin);
         const auto n = static_cast<int64_t>(at.size());
         take(all, child, {n, n > 1 ? (*most - *least) / (n - 1) : 0, 0});
         break;
@@ -79,11 +79,11 @@ class Walk {
   }
 
   // A shared node is walked once for each offset in a page.
-  Demand whole(const PlanNode& one, int64_t origin) const {
+  Footprint whole(const PlanNode& one, int64_t origin) const {
     const int64_t page = floor_div(origin, machine_.page_bytes) * machine_.page_bytes;
     const auto [at, is_new] = done_.try_emplace({&one, origin - page});
     if (is_new) at->second = node(one, one.kind == Kind::kLoop ? one.loop.count : 1, origin - page);
-    Demand found = at->second;
+    Footprint found = at->second;
     found.begin += page;
     found.end += page;
     return found;
@@ -91,9 +91,9 @@ class Walk {
 
  private:
   // A traversal of a child of a node whose children are moved one by one.
-  Demand piece(const PlanNode& node, size_t child, int64_t origin) const {
+  Footprint piece(const PlanNode& node, size_t child, int64_t origin) const {
     constexpr double kPieceCycles = 6;
-    Demand found = whole(*node.children[child], origin);
+    Footprint found = whole(*node.children[child], origin);
     if (const SmallMoves* const small = node.pieces[child].get())
       found.cycles =
           kPieceCycles + static_cast<double>(small->moves(1)) * run_cycles(8, vector_bytes_);
@@ -101,9 +101,11 @@ class Walk {
   }
 
   // Puts `loop` over `child` into `all`, which has nothing but cycles so far.
-  void take(Demand& all, Demand child, const Loop& loop) const {
-    const Cover lines = repeated({child.lines, child.begin, child.end}, loop, machine_.line_bytes);
-    const Cover pages = repeated({child.pages, child.begin, child.end}, loop, machine_.page_bytes);
+  void take(Footprint& all, Footprint child, const Loop& loop) const {
+    const LineCount lines =
+        repeated({child.lines, child.begin, child.end}, loop, machine_.line_bytes);
+    const LineCount pages =
+        repeated({child.pages, child.begin, child.end}, loop, machine_.page_bytes);
     const auto n = static_cast<double>(loop.count);
     all.add(child, n);
     // Lines that several iterations share are new once.
@@ -119,7 +121,7 @@ class Walk {
     all.end = lines.end;
   }
 
-  Demand swept(const Step& step, int64_t iterations, int64_t origin) const {
+  Footprint swept(const Step& step, int64_t iterations, int64_t origin) const {
     std::vector<Loop> loops = step.around;  // outermost first
     loops.push_back(step.outer);
     loops.push_back(step.inner);
@@ -139,9 +141,9 @@ class Walk {
     // A record counts as one run.
     const int64_t width = step.shape == Shape::kRecord ? step.record->span : step.width;
     const int64_t offset = origin + (step.shape == Shape::kRecord ? first_byte(*step.record) : 0);
-    Demand all;
-    const Cover lines = nest_cover(width, loops, offset, machine_.line_bytes);
-    const Cover pages = nest_cover(width, loops, offset, machine_.page_bytes);
+    Footprint all;
+    const LineCount lines = nest_line_count(width, loops, offset, machine_.line_bytes);
+    const LineCount pages = nest_line_count(width, loops, offset, machine_.page_bytes);
     all.lines = lines.units;
     all.pages = pages.units;
     all.begin = lines.begin;
@@ -179,7 +181,7 @@ class Walk {
   }
 
   // The first line of each run comes at the loop's stride, the run's other lines are adjacent.
-  void add_streams(Demand& all, int64_t width, int64_t stride) const {
+  void add_streams(Footprint& all, int64_t width, int64_t stride) const {
     const int64_t line = machine_.line_bytes;
     const double in_run = std::max(1.0, static_cast<double>(width) / static_cast<double>(line));
     if (stride < 2 * line || stride < width + line) {
@@ -194,11 +196,11 @@ class Walk {
     }
   }
 
-  Demand listed(const Step& step, const std::vector<Loop>& loops, double calls, double rows,
-                int64_t origin) const {
+  Footprint listed(const Step& step, const std::vector<Loop>& loops, double calls, double rows,
+                   int64_t origin) const {
     const LayoutNode& list = *step.list;
-    Demand one = entries(step, list, origin);
-    Demand all;
+    Footprint one = entries(step, list, origin);
+    Footprint all;
     Loop loop{1, 0, 0};
     if (!loops.empty()) loop = loops.front();
     loop.count = static_cast<int64_t>(rows);
@@ -207,11 +209,11 @@ class Walk {
     return all;
   }
 
-  Demand entries(const Step& step, const LayoutNode& list, int64_t origin) const {
+  Footprint entries(const Step& step, const LayoutNode& list, int64_t origin) const {
     const int64_t line = machine_.line_bytes;
     const int64_t page = machine_.page_bytes;
     const auto n = static_cast<int64_t>(list.mem_offsets.size());
-    Demand all;
+    Footprint all;
     all.begin = origin + *std::min_element(list.mem_offsets.begin(), list.mem_offsets.end());
     all.end = all.begin;
     for (int64_t i = 0; i < n; ++i)
@@ -296,12 +298,12 @@ class Walk {
   const Machine& machine_;
   bool is_pack_;
   int64_t vector_bytes_;
-  mutable std::map<std::pair<const PlanNode*, int64_t>, Demand> done_;
+  mutable std::map<std::pair<const PlanNode*, int64_t>, Footprint> done_;
 };
 
 }  // namespace
 
-void Demand::add(const Demand& other, double times) {
+void Footprint::add(const Footprint& other, double times) {
   cycles += times * other.cycles;
   for (const LineStream& stream : other.streams) {
     const auto same = std::find_if(streams.begin(), streams.end(), [&](const LineStream& mine) {
@@ -323,8 +325,8 @@ void Demand::add(const Demand& other, double times) {
   end = is_first ? other.end : std::max(end, other.end);
 }
 
-Demand dense_demand(int64_t bytes, const Machine& machine) {
-  Demand all;
+Footprint dense_footprint(int64_t bytes, const Machine& machine) {
+  Footprint all;
   const int64_t line = machine.line_bytes;
   all.end = bytes;
   all.lines = all.crowd = static_cast<double>((bytes + line - 1) / line);
@@ -334,16 +336,16 @@ Demand dense_demand(int64_t bytes, const Machine& machine) {
   return all;
 }
 
-Demand demand_of(const Plan& plan, int64_t count, Direction direction) {
+Footprint footprint_of(const Plan& plan, int64_t count, Direction direction) {
   if (count <= 0 || plan.is_empty()) return {};
   const Machine& machine = plan.machine();
   if (plan.is_run(count)) {
-    return dense_demand(count * plan.size(), machine);
+    return dense_footprint(count * plan.size(), machine);
   }
   const Walk walk(machine, direction == Direction::kPack, vector_bytes(plan.kernels()));
   const PlanNode& root = plan.root(count);
   const int64_t iterations = plan.iterations(count);
-  Demand all = walk.node(root, iterations, plan.offset());
+  Footprint all = walk.node(root, iterations, plan.offset());
   if (count <= plan.small_moves().most_elements())
     all.cycles =
         static_cast<double>(plan.small_moves().moves(count)) * run_cycles(8, walk.vector());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Demand: what moving a message by its plan needs on any machine: the kernels' cycles, the lines
+// Footprint: what moving a message by its plan needs on any machine: the kernels' cycles, the lines
 // and pages of memory, and the order in which they are touched. cost.cpp turns it into time with
 // the numbers of one machine.
-#ifndef LACUNA_ENGINE_PLAN_COST_DEMAND_HPP_
-#define LACUNA_ENGINE_PLAN_COST_DEMAND_HPP_
+#ifndef LACUNA_ENGINE_PLAN_COST_FOOTPRINT_HPP_
+#define LACUNA_ENGINE_PLAN_COST_FOOTPRINT_HPP_
 
 #include <cstdint>
 #include <vector>
@@ -22,7 +22,7 @@ struct LineStream {
 };
 
 // The side with gaps. The packed side is one stream of adjacent lines.
-struct Demand {
+struct Footprint {
   double cycles = 0;
   std::vector<LineStream> streams;
   double lines = 0;   // in all streams
@@ -33,15 +33,15 @@ struct Demand {
   int64_t begin = 0;  // [begin, end): the memory from the first to the last data byte
   int64_t end = 0;
 
-  void add(const Demand& other, double times);
+  void add(const Footprint& other, double times);
 };
 
 // O(nodes of the plan + entries of its lists).
-Demand demand_of(const Plan& plan, int64_t count, Direction direction);
+Footprint footprint_of(const Plan& plan, int64_t count, Direction direction);
 
 // A memcpy.
-Demand dense_demand(int64_t bytes, const Machine& machine);
+Footprint dense_footprint(int64_t bytes, const Machine& machine);
 
 }  // namespace lacuna
 
-#endif  // LACUNA_ENGINE_PLAN_COST_DEMAND_HPP_
+#endif  // LACUNA_ENGINE_PLAN_COST_FOOTPRINT_HPP_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/cost/cover.hpp"
+#include "plan/cost/line_count.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +10,8 @@ namespace lacuna {
 namespace {
 
 // One run of `width` bytes: the mean over the alignments that the strides around it give.
-Cover run_cover(int64_t width, const std::vector<Loop>& loops, int64_t offset, int64_t unit) {
+LineCount run_line_count(int64_t width, const std::vector<Loop>& loops, int64_t offset,
+                         int64_t unit) {
   int64_t step = unit;
   for (const Loop& loop : loops) step = std::gcd(step, std::abs(loop.mem_stride));
   const int64_t first = ((offset % step) + step) % step;
@@ -22,7 +23,7 @@ Cover run_cover(int64_t width, const std::vector<Loop>& loops, int64_t offset, i
 
 }  // namespace
 
-Cover repeated(Cover one, const Loop& loop, int64_t unit) {
+LineCount repeated(LineCount one, const Loop& loop, int64_t unit) {
   const int64_t way = (loop.count - 1) * loop.mem_stride;
   one.begin += std::min<int64_t>(way, 0);
   one.end += std::max<int64_t>(way, 0);
@@ -32,14 +33,14 @@ Cover repeated(Cover one, const Loop& loop, int64_t unit) {
   return one;
 }
 
-Cover nest_cover(int64_t width, std::vector<Loop> loops, int64_t offset, int64_t unit) {
+LineCount nest_line_count(int64_t width, std::vector<Loop> loops, int64_t offset, int64_t unit) {
   // Loops with short strides first: their iterations interleave with those of the loops inside.
   std::sort(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) {
     return std::abs(a.mem_stride) < std::abs(b.mem_stride);
   });
-  Cover cover = run_cover(width, loops, offset, unit);
-  for (const Loop& loop : loops) cover = repeated(cover, loop, unit);
-  return cover;
+  LineCount count = run_line_count(width, loops, offset, unit);
+  for (const Loop& loop : loops) count = repeated(count, loop, unit);
+  return count;
 }
 
 double set_share(int64_t width, const std::vector<Loop>& loops, const Machine& machine) {
