@@ -4,7 +4,7 @@
 // lacuna, and reads how many instructions each lacuna_counted_* took. The first rank sends to
 // itself, so that no call waits and every run has the same instructions. A second rank is needed
 // for the direct path to be open. Contiguous calls are counted twice: before the first token has
-// arrived (docs/internals/direct.md), and after it.
+// arrived (docs/internals/direct-tokens.md), and after it.
 //
 // Usage: lacuna-bench-calls-FAMILY TIMES
 #include <mpi.h>

@@ -2,8 +2,8 @@
 //
 // The library is called first, with no data: it checks rank, window and epoch, raises errors, waits
 // if it must, and makes the request. Then the data are copied, as the library would do in the call
-// (docs/internals/direct.md). If the copy is declined after that, the library is called again with
-// the data.
+// (docs/internals/direct-collectives.md). If the copy is declined after that, the library is called
+// again with the data.
 #include "interpose/rma/shared_windows.hpp"
 
 #include "interpose/direct/rooms/window.hpp"

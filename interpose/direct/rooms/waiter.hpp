@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Waiter: all waits of lacuna for a peer. Each ends when the event comes or a peer has died
-// (docs/internals/direct.md lists them). It spins, then yields the core and, if the peer may need
-// this rank in the MPI library first, lets the library make progress. `lacuna doctor` shows it, and
-// after LACUNA_PATIENCE seconds it is logged.
+// (docs/internals/direct-waits.md lists them). It spins, then yields the core and, if the peer may
+// need this rank in the MPI library first, lets the library make progress. `lacuna doctor` shows
+// it, and after LACUNA_PATIENCE seconds it is logged.
 #ifndef LACUNA_INTERPOSE_DIRECT_ROOMS_WAITER_HPP_
 #define LACUNA_INTERPOSE_DIRECT_ROOMS_WAITER_HPP_
 

@@ -35,7 +35,7 @@ _NEW_TYPES = {
     "new_struct": "new struct",
     "new_subarray": "new subarray",
 }
-# Again, when a token has come (docs/internals/direct.md).
+# Again, when a token has come (docs/internals/direct-tokens.md).
 _LATER = {f"later_{name}": f"{shown}, later" for name, shown in _CONTIGUOUS.items()}
 _COUNTED = _CONTIGUOUS | _LATER | _NEW_TYPES
 CONTIGUOUS = [*_CONTIGUOUS.values(), *_LATER.values()]
