@@ -15,9 +15,8 @@ constexpr unsigned kMemSalt = 1;
 constexpr unsigned kPackedSalt = 1u << 20;
 constexpr int kLeastSamples = 3;
 constexpr double kMostCalls = 1e6;
-// Before a shorter call, there is one that is not timed: non-temporal stores to lines that the
-// rival before left dirty in a cache made the same kernel twice as slow. In longer calls that does
-// not matter.
+// Before a shorter call, there is one that is not timed: non-temporal stores are slow to lines that
+// the rival before left dirty in a cache. In longer calls that does not matter.
 constexpr double kLongCallSeconds = 5e-3;
 
 using Clock = std::chrono::steady_clock;

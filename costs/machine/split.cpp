@@ -45,9 +45,9 @@ constexpr Lane kLanes[] = {
 
 // A round is four passes over all lanes: forward and backward, then the same with `packed` and
 // `repacked` exchanged. So both lanes find the same state of caches and buffers, which the lane
-// before leaves. The pass matters (a transpose of 2 MiB took 200 us forward and 300 us backward),
-// so medians are computed for each pass (python/lacuna/costs/pieces.py). The mean of a round as one
-// sample was tried: one slow message of four then shows.
+// before leaves. The pass matters, so medians are computed for each pass
+// (python/lacuna/costs/pieces.py). Why, and what else was tried:
+// docs/experiments/2026-11-26-costs.md, "The pieces add up".
 constexpr size_t kPasses = 4;
 // The lanes with `packed` and `repacked` exchanged.
 constexpr size_t kExchanged[] = {0, 1, 3, 2, 4, 6, 5, 7};

@@ -35,7 +35,8 @@ class RefCounted {
 
   static constexpr int64_t kImmortal = INT64_MIN;
 
-  // A locked instruction takes 4.5 ns (Zen 5): 6 of the 29 ns for making and destroying a stream.
+  // Locked instructions are a fifth of the time of making and destroying a stream
+  // (docs/experiments/2026-11-26-slices-and-streams.md).
   static bool is_single_threaded() {
 #if __has_include(<sys/single_threaded.h>)
     return __libc_single_threaded != 0;

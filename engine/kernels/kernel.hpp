@@ -118,7 +118,8 @@ struct KernelCall : Hints {
   int64_t tile_rows = 0;
   int64_t tile_columns = 0;
 };
-// GCC copies larger structs by `rep movs`, which takes 10 ns to begin.
+// GCC copies larger structs by `rep movs`, which is slow to begin
+// (docs/experiments/2026-11-26-short-runs-and-records.md).
 static_assert(sizeof(KernelCall) <= 256);
 
 // Strategy::kShortRows: the most runs in a row.

@@ -7,7 +7,7 @@
 template <typename Row>
 [[gnu::always_inline]] inline void each_row(const KernelCall& m, Row row) {
   // Copies, since to the compiler a row may change m. Each loaded alone: a wider load would have to
-  // wait for the count that was just stored (10 ns).
+  // wait for the count that was just stored.
   const int64_t blocks = m.around.count;
   const int64_t src_block_stride = m.around.src_stride;
   const int64_t dst_block_stride = m.around.dst_stride;

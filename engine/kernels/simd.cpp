@@ -5,7 +5,7 @@
 // run-time library would be a second shared object in every process that preloads lacuna, so the
 // CPU is detected here (docs/decisions/0001-highway-for-simd.md).
 // SVE2 and the SVE targets of fixed length have no further instructions that move bytes. SSE4
-// compiles to the same code as SSSE3, but for a few dozen instructions.
+// compiles to nearly the same code as SSSE3 (docs/experiments/2026-11-26-kernel-choices.md).
 #if !defined(HWY_DISABLED_TARGETS)
 #if defined(__aarch64__)
 #define HWY_DISABLED_TARGETS (HWY_SVE2 | HWY_SVE2_128 | HWY_SVE_256)
@@ -39,7 +39,7 @@
 #include <hwy/highway.h>
 
 // For lambdas, the innermost moves: with many of them the compiler stops inlining, and a call for
-// each run takes three times as long as the run.
+// each run takes longer than the run.
 #ifndef LACUNA_INLINE
 #define LACUNA_INLINE __attribute__((always_inline))
 #endif

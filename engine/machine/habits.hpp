@@ -15,7 +15,7 @@ namespace lacuna {
 struct CpuHabits {
   // ---- stores
 
-  // What one store writes at once; a wider vector takes twice as long.
+  // What one store writes at once; a wider vector is stored in two steps.
   int64_t store_bytes = 64;
   // Where queued stores fetch their lines before they commit: entries of the store queue for each
   // way of the L1. 0: they do not, or not known.

@@ -88,8 +88,7 @@ struct Machine : CpuHabits {
   int64_t learned_lines = int64_t{1} << 40;
 
   const LevelSpeed& speed(Level level) const { return levels[static_cast<size_t>(level)]; }
-  // The least bytes for each further thread: waking one takes 5 to 50 us, in which a core moves
-  // 50 KiB to 500 KiB.
+  // The least bytes for each further thread: while one wakes, a core moves up to half as many.
   int64_t parallel_bytes = int64_t{1} << 20;
 };
 

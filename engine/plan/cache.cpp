@@ -15,7 +15,7 @@ constexpr int64_t kMostBytes = int64_t{64} << 20;
 class PlanCache::Lock {
  public:
   explicit Lock(Set& set) : set_(set) {
-    constexpr int kTries = 200;  // a few microseconds: more than a lookup takes
+    constexpr int kTries = 200;  // together they take longer than a lookup
     for (int i = 0; i < kTries && !held_; ++i) {
       held_ = !set.locked.load(std::memory_order_relaxed) &&
               !set.locked.exchange(true, std::memory_order_acquire);

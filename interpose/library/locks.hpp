@@ -14,8 +14,8 @@
 
 namespace lacuna {
 
-// Whether the MPI library is among the callers on this thread's stack. Unwinds the stack: some
-// microseconds.
+// Whether the MPI library is among the callers on this thread's stack. Unwinds the stack,
+// which is slow.
 bool in_callback() noexcept;
 
 // `lock`: a std::unique_lock or std::shared_lock of a timed mutex, not locked yet. False: it was

@@ -17,7 +17,7 @@
 namespace lacuna {
 namespace {
 
-// All types met so far, under a lock, as learning a type takes microseconds anyway.
+// All types met so far, under a lock, as learning a type takes much longer anyway.
 struct Types {
   std::mutex mutex;
   std::map<uint64_t, TypeId> ids;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Sampling, with LACUNA_COSTS: all calls are counted, but of short ones only some are timed, so
-// that timing takes about 0.05 % of their time. A call that is only counted is said to pass. A
+// that timing takes about one 2000th of their time. A call that is only counted is said to pass. A
 // timed call stands for those that have passed since the last timed one, too. How many pass is
 // drawn at random, so that a period of the program does not bias the sum. It depends on earlier
 // calls alone: a long call is not likelier to be timed, and the sum is unbiased.
@@ -10,7 +10,7 @@
 // without a type (completions), and calls that lacuna observes in any case, have a group by call
 // site alone.
 //
-// A call that passes takes some 17 instructions if it is like the last one: the last group of its
+// A call that passes takes few instructions if it is like the last one: the last group of its
 // function and call site has the same type and count, and `left` is counted down. Other groups are
 // found by a hash, and the difference in their counts is added up. Calls that are observed but not
 // timed are counted together (UntimedCalls, observe/observe.hpp).

@@ -55,7 +55,7 @@ Outcome passing(const TypeRecord& record, MPI_Count count, bool is_new) noexcept
 }
 
 // Data of a device go by the direct path from so many bytes on. It saves two copies on the host. An
-// estimate: of so many bytes these take 3 us, and the two kernels and the waits for them 20 us.
+// estimate: copies of fewer bytes take little beside the two kernels and the waits for them.
 constexpr int64_t kLeastDirectOfDevice = int64_t{16} << 10;
 
 // For a call that the CPU would not handle: whether its data are a device's, and are moved there.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// New types. Decoding and planning cost 2700 to 4000 instructions (MPICH, callgrind: vector,
-// struct, subarray), and a program that makes a type for each small message would pay them each
-// time. So MPI_Type_commit only registers a type, and its first uses with little data are declined.
+// New types. A program that makes a type for each small message would pay for decoding and planning
+// each time (docs/experiments/2026-11-26-small-messages.md, "New types"). So MPI_Type_commit only
+// registers a type, and its first uses with little data are declined.
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"

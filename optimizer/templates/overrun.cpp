@@ -8,7 +8,7 @@
 
 #ifdef OPEN_MPI
 // Each time, since any library of the program may set a handler at any time. A PMPI_ call, which
-// tools do not see; it takes about 20 ns.
+// tools do not see and which is short.
 extern "C" [[gnu::noinline]] int lacuna_template_may_overrun(MPI_Comm comm) {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   // An error, which the call itself reports.

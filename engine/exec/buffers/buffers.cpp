@@ -19,8 +19,8 @@ namespace {
 constexpr int64_t kLeast = 4096;
 constexpr int64_t kMapped = int64_t{128} << 10;  // from here on buffers come from mmap
 constexpr int64_t kHuge = int64_t{2} << 20;
-// The most bytes of free buffers: more than a program's messages take together, as a rule. Larger
-// messages take 10 ms and more to pack, of which fresh pages are a fraction.
+// The most bytes of free buffers: more than a program's messages take together, as a rule. Of the
+// time of packing a larger message, fresh pages are a small part.
 constexpr int64_t kMostIdle = int64_t{64} << 20;
 constexpr int kSteps = 4;  // classes to a doubling
 constexpr int kClasses = 40 * kSteps;

@@ -15,9 +15,9 @@ namespace {
 
 using Kind = LayoutNode::Kind;
 
-// Runs must be this long to repay a step of a cursor, two dozen instructions.
+// Runs must be this long to repay a step of a cursor.
 constexpr double kCursorRunBytes = 256;
-// Runs must be this long to repay the search for a slice, about a hundred instructions a level.
+// Runs must be this long to repay the search for a slice, which goes down all levels of the plan.
 constexpr double kSliceRunBytes = 4096;
 // Bytes of the stream in the buffer: half of the smallest L1 in use; the rest is for both sides.
 constexpr int64_t kStageBytes = 16384;

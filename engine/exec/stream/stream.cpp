@@ -267,9 +267,9 @@ std::byte* Stream<kPack>::together(int64_t bytes) {
   return lent_slot_->place + at / part_.each * part_.pitch + at % part_.each;
 }
 
-// In order, several pieces without groups are moved at once, since the way to a kernel takes 30 ns:
-// as many as stay in the L1 until they are taken (packing), or together with the memory that they
-// go to.
+// In order, several pieces without groups are moved at once, since each piece alone would pay for
+// the way to a kernel (docs/experiments/2026-11-26-slices-and-streams.md): as many as stay in the
+// L1 until they are taken (packing), or together with the memory that they go to.
 template <bool kPack>
 bool Stream<kPack>::open_apart(int64_t bytes) {
   int64_t length = bytes;

@@ -36,9 +36,9 @@ int64_t group_iterations(const PlanNode& node, int64_t each, const Machine& mach
 }
 
 // The distance of iterations of `each` bytes in a group's buffer. Columns that are a multiple of 32
-// lines long would share few L1 sets (3 times as slow), and columns that begin inside lines would
-// split stores: both are padded to an odd number of lines. Otherwise one after the other, so that a
-// piece may cross the end of a column.
+// lines long would share few L1 sets, and columns that begin inside lines would split stores: both
+// are padded to an odd number of lines (docs/experiments/2026-11-26-slices-and-streams.md).
+// Otherwise one after the other, so that a piece may cross the end of a column.
 int64_t pitch_of(const PlanNode& loop, int64_t each, int64_t line) {
   constexpr int64_t kLeastPadded = 1024;
   constexpr int64_t kMeetingLines = 32;  // 136 and 144 lines are faster unpadded

@@ -116,8 +116,8 @@ struct PieceOf {
 };
 using Piece = PieceOf<kMostLoops>;
 
-// The same piece with room for kLoops loops only: each cache line of kernel parameters that is not
-// read saves a small message a tenth of a microsecond.
+// The same piece with room for kLoops loops only: small messages gain by each cache line of kernel
+// parameters that is not read (docs/experiments/2026-11-26-gpu-small-choices.md).
 template <int kLoops>
 PieceOf<kLoops> narrowed(const Piece& piece) {
   PieceOf<kLoops> made;

@@ -28,7 +28,8 @@ void record_move_list(const KernelCall& m) noexcept {
 // of one width.
 //
 // Tried: records of more than a line by one pass over all their fields, so that each line is missed
-// once: three times as long (24 and 4 bytes of 96), as each run's length is examined each time.
+// once. It was slower, as each run's length is examined each time
+// (docs/experiments/2026-11-26-short-runs-and-records.md).
 template <bool kScatter>
 void record_passes(const KernelCall& m) noexcept {
   constexpr int64_t kBlockBytes = 16384;

@@ -128,7 +128,7 @@ void record_permutes(const KernelCall& m) noexcept {
 }
 
 // Elements of a row before the first period. Those after the last one stay with the tables' masks:
-// one by one they are up to 1.2 times slower.
+// one by one they are slower (docs/experiments/2026-11-26-short-runs-and-records.md).
 template <bool kScatter>
 void head_elements(const KernelCall& m, int64_t elements, const std::byte* src, std::byte* dst) {
   const Permutes& moves = m.record->permutes;

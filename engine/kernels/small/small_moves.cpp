@@ -11,8 +11,9 @@
 namespace lacuna {
 namespace {
 
-// Two moves. Packing stores two words of 8 bytes at once, which is 10 % faster. (Unpacking does not
-// gain: compilers split such a load again.)
+// Two moves. Packing stores two words of 8 bytes at once, which is faster
+// (docs/experiments/2026-11-27-plan-thresholds.md). (Unpacking does not gain: compilers split such
+// a load again.)
 template <size_t kWidth, bool kPack>
 [[gnu::always_inline]] inline void move_two(std::byte* mem, std::byte* next, std::byte* packed) {
   if constexpr (kWidth == 8 && kPack) {

@@ -209,8 +209,8 @@ template <typename F>
     return [](std::byte* dst, const std::byte* src)
                LACUNA_INLINE { std::memcpy(dst, src, decltype(bytes)::value); };
   };
-  // `number` moves of 16 bytes, and one that ends with the run. Unrolled: a loop takes 1.5 times as
-  // long.
+  // `number` moves of 16 bytes, and one that ends with the run. Unrolled, as a loop is
+  // slower (docs/experiments/2026-11-26-kernel-choices.md).
   const auto sixteens = [width](auto number) {
     return [width](std::byte* dst, const std::byte* src) LACUNA_INLINE {
       constexpr int kMoves = decltype(number)::value;

@@ -131,7 +131,8 @@ template <Ahead kAhead, Unroll kUnroll, typename Copy>
 // Calls one() for each of `count` runs, by kTurns interleaved instructions. The hardware prefetcher
 // runs only a line or two ahead of each instruction's stride, so several instructions keep several
 // times as many lines under way: faster from DRAM. Not for short runs that are stored several
-// times, which were up to twice as slow in some builds, for a reason not found.
+// times, which were slower in some builds, for a reason not found
+// (docs/experiments/2026-11-26-kernel-choices.md).
 template <int kTurns, typename One>
 [[gnu::always_inline]] inline void in_turns(int64_t count, One one) {
 #pragma GCC unroll 1
@@ -170,7 +171,8 @@ template <int kTurns, typename Copy>
 // m.load_cycles to compute.
 //
 // Tried for packing from the L2 and L3: gather instructions, a longer prefetch distance, a pace of
-// 2. All gain there and lose more from DRAM, and a kernel cannot know where the lines are.
+// 2. All gain there and lose more from DRAM, and a kernel cannot know where the lines are
+// (docs/experiments/2026-11-26-kernel-choices.md).
 template <typename Copy>
 [[gnu::always_inline]] inline void spaced_rows(const KernelCall& m, Copy copy) {
   const int64_t half = m.inner.src_stride / 2;

@@ -40,7 +40,8 @@ template <int64_t kLine>
 
 // One load instruction for each line of a run. Its stride is that of the runs, which the hardware
 // prefetcher learns; the instruction of a loop over lines has two strides, and the prefetcher
-// fetches the gaps, too. Up to 1.6 times as fast from DRAM, up to 2 KiB.
+// fetches the gaps, too. Faster from DRAM, up to runs of 2 KiB
+// (docs/experiments/2026-11-26-kernel-choices.md).
 //
 // Tried: prefetch 4 KiB ahead. It helps a loop over lines, not this one.
 [[gnu::noinline]] inline void by_lines(const KernelCall& m) noexcept {
@@ -81,8 +82,9 @@ inline int64_t move_bytes(const KernelCall& m) {
 
 // Each way is a function of its own: in a common one, each would save the registers of all.
 [[gnu::noinline]] inline void non_temporal(const KernelCall& m) noexcept {
-  // The next run is prefetched: without that, packing takes 1.3 times as long as through the caches
-  // (64 MiB of runs of 8 KiB, Zen 5), though non-temporal stores save a third of the traffic.
+  // The next run is prefetched: without that, packing is slower than through the caches
+  // (docs/experiments/2026-11-26-kernel-choices.md), though non-temporal stores save a third of the
+  // traffic.
   const bool has_gaps = m.inner.src_stride != m.width;
   strided_rows<Unroll::kFour>(m, m.width,
                               [&m, has_gaps](std::byte* dst, const std::byte* src) LACUNA_INLINE {

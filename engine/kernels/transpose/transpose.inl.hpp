@@ -110,7 +110,8 @@ class Transposer : private TransposePieces<kWidth> {
     // all rows, since each block of rows reads one tile more.
     //
     // On CPUs whose tiles may take all rows (Machine::tile_rows), strips go down all rows from
-    // DRAM, too, up to 2 times as fast, except where the rows would share cache sets.
+    // DRAM, too, except where the rows would share cache sets. How much faster each of these orders
+    // is: docs/experiments/2026-11-26-kernel-choices.md, "Transposes".
     const bool along_rows = kStream || along_rows_;
     const bool may_meet = kShift ? src_pitch_ % 4096 == 0 && rows_ >= 1024
                                  : src_pitch_ % 4096 == 0 || dst_pitch_ % 4096 == 0;
@@ -119,11 +120,11 @@ class Transposer : private TransposePieces<kWidth> {
         along_rows ? round_up(tile_cols_, kN) : 2 * (kLine > kN ? kLine : kN);
     // Columns of whole pages: some 16 non-temporal stores to the same offset of several pages wait
     // for each other. Four lines of a column at a time wait less than two; their source rows are
-    // prefetched, as otherwise the loads take longer. Up to 1.5 times as fast for matrices in the
-    // caches, no faster from DRAM. Tiles of half a line (AVX2) do not prefetch: it costs them more.
+    // prefetched, as otherwise the loads take longer. That is faster for matrices in the caches and
+    // not from DRAM. Tiles of half a line (AVX2) do not prefetch: it costs them more.
     const bool four_lines = kStream && !kShift && four_lines_ && dst_pitch_ % 4096 == 0;
     // Or along diagonals: each tile is in another row and another column than the one before, so
-    // that neither side's lines share cache sets. Zen 4: up to 1.14 times as fast as four lines.
+    // that neither side's lines share cache sets. On Zen 4 that is faster than four lines.
     const bool diagonals = kParts == 1 && !kShift && diagonals_ && along_rows && !down_rows &&
                            src_pitch_ % 4096 == 0 && (!kStream || four_lines);
     const int64_t block_lines = down_rows                 ? whole
@@ -183,7 +184,7 @@ class Transposer : private TransposePieces<kWidth> {
       }
     }
     // Element by element with non-temporal stores to columns of whole pages (four lines at a time):
-    // there tiles are up to 1.07 times slower.
+    // there tiles are a little slower.
     const bool by_tiles = !kStream || diagonals || dst_pitch_ % 4096 != 0;
     by_tiles ? beside(0, first_col, start) : edge(0, rows_, 0, first_col);
     by_tiles ? beside(end_col, cols_, start) : edge(0, rows_, end_col, cols_);

@@ -192,7 +192,7 @@ class GatheringTransposer {
 
   // Stores the whole lines of a column's bytes [stage + from, end) to dst; at the column's ends
   // also partial lines. Returns where the next bytes go. (copy_run_stream and copy_run check each
-  // time what is known here: 1.05 to 1.18 times as long.)
+  // time what is known here, and are slower: docs/experiments/2026-11-26-kernel-choices.md.)
   static std::byte* store_column(bool stream, std::byte* stage, std::byte* end, std::byte* dst,
                                  bool is_first, bool is_end, int64_t from) {
     const int64_t gathered = end - stage;

@@ -84,8 +84,8 @@ class TransposePieces {
 
   // Stores the lines of kN columns that begin at row r; `row(i)` is where row r + i of column c is
   // read. Each line is stored at once, even if it takes several tiles: tile after tile, as many
-  // lines as a tile has columns would be incomplete at a time, and lines would leave in pieces (two
-  // to three times as slow).
+  // lines as a tile has columns would be incomplete at a time, and lines would leave in pieces
+  // (docs/experiments/2026-11-26-transpose-kernels.md).
   template <bool kStream, typename Row>
   [[gnu::always_inline]] void line_of(Row row, int64_t r, int64_t c) const {
     V cols[kParts][kN];

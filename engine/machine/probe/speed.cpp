@@ -18,9 +18,8 @@ constexpr uint64_t kMostTouches = 1 << 16;  // in one list: more would evict wha
 constexpr int64_t kRunBytes = 4 << 20;      // how much of a large set one sample moves
 constexpr int64_t kUnit = 4096;
 
-// No zeros and no repeated words: some CPUs write them faster (Zen 5: non-temporal copies of 1 MiB
-// of zeros take 11 us, of other bytes 25; stores to lines of one repeated word are 1.25 to 1.4
-// times as fast).
+// No zeros and no repeated words: some CPUs write them faster
+// (docs/experiments/2026-11-29-what-misleads-the-probe.md).
 void fill(const Region& region) {
   uint64_t word = 0x9e3779b97f4a7c15u;
   for (size_t at = 0; at + sizeof word <= region.bytes(); at += sizeof word) {
@@ -153,8 +152,7 @@ void measure_speeds(const Effort& effort, Level level, int64_t most_bytes, Surve
 }
 
 // Measures from which size on copies by non-temporal stores are faster. The size of an L3 that
-// others share does not tell (Zen 5: 32 MiB by the system, 14 MiB found; with non-temporal stores
-// from half of that on, copies of 8 MiB took 1.3 to 2.8 times as long).
+// others share does not tell (docs/experiments/2026-11-29-what-misleads-the-probe.md).
 void measure_streaming(const Effort& effort, int64_t most_bytes, Survey* survey) {
   const int64_t most = most_bytes / 2 / kUnit * kUnit;
   const Region region(static_cast<size_t>(2 * most), Pages::kDefault);

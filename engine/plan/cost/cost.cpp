@@ -235,7 +235,7 @@ Cost cost_of(const Traffic& traffic, const Machine& machine) {
   }
   add_misses(traffic, found, kept, machine, &cost);
   // The profile measures the caches with pages that the second-level TLB reaches. Beyond its reach
-  // the time of a load rises, up to 1.4 times as many pages.
+  // the time of a load rises, up to 1.4 times as many pages (docs/internals/cost.md, "The TLB").
   const double reach = footprint.pages / static_cast<double>(machine.tlb2_entries);
   cost.tlb_ns += (1 - found[kLevels - 1]) * std::clamp((reach - 1) / 0.4, 0.0, 1.0) *
                  footprint.turns * machine.tlb_walk_ns / kWalksAtOnce;

@@ -57,18 +57,17 @@ double table_cycles(const RecordTable& table, bool is_pack) {
   if (table.steps.empty()) return 0;
   const double elements = count(table.elements);
   const double steps = count(static_cast<int64_t>(table.steps.size()));
-  // Up to six steps are kept in registers (tables.inl.hpp). Zen 5: 0.65 ns a step, else 1.15.
+  // Up to six steps are kept in registers (tables.inl.hpp). The numbers here and below:
+  // docs/experiments/2026-11-29-cycles-of-records.md.
   if (!is_pack) return steps * (steps <= 6 ? 2.8 : 4.4) / elements;
   const double loads = count(table.steps_per_store);
   const double vectors = steps / loads;
-  // Measured on Zen 3 with data in the L1: a vector of 2 loads takes 2.0 to 2.7 cycles, of 4 3.7.
   if (table.shuffles) return vectors * (1 + 0.7 * loads) / elements;
   return vectors * (1.05 * loads + (vectors > 1 ? 2.3 : 1.1)) / elements;
 }
 
 double element_cycles(const Record& fields, int64_t in_row, bool is_pack, int64_t vector_bytes) {
   const RecordTable& table = is_pack ? fields.gather : fields.scatter;
-  // Zen 5: 1.1 to 2.3 cycles by one window, 2.3 to 4.2 by two.
   if (is_pack ? fields.gather_permuted : fields.scatter_permuted)
     return 1.9 * static_cast<double>(fields.permutes.windows);
   if (!table.steps.empty() && in_row >= table.least) return table_cycles(table, is_pack);

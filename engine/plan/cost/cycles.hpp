@@ -24,7 +24,8 @@ inline constexpr double kNodeCycles = 6;
 // An entry of a list: a load of its offset.
 inline constexpr double kEntryCycles = 0.5;
 
-// A word of a MoveList, when four elements are moved together (Zen 5: 0.18 ns).
+// A word of a MoveList, when four elements are moved together
+// (docs/experiments/2026-11-29-cycles-of-records.md).
 inline constexpr double kListedCycles = 0.75;
 
 // Bytes of the vectors that a table's kernels use; 0 for the reference.

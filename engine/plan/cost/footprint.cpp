@@ -267,7 +267,7 @@ class Walk {
       before = at;
     }
     if (step.places != nullptr) {
-      // Loads of 32-bit offsets overlap with the moves (0.6 cycles an entry of 8 bytes in all).
+      // Loads of 32-bit offsets overlap with the moves, so an entry costs no cycles of its own.
       all.cycles = static_cast<double>(step.places->size()) * run_cycles(step.width, vector_bytes_);
     } else if (!list.packed_offsets.empty()) {
       all.cycles += static_cast<double>(n) * kUnequalCycles;

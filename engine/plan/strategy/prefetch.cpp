@@ -41,7 +41,8 @@ bool uses_few_l1_sets(int64_t stride, const Machine& machine) {
 }
 
 // Prefetches such lines into the L2 once they outgrow their share of the L3; long rows at the
-// distance for DRAM. Below that size a prefetch was up to 1.5 times slower. Short rows are
+// distance for DRAM. Below that size prefetches lose
+// (docs/experiments/2026-11-27-plan-thresholds.md, `set_second_ahead`). Short rows are
 // prefetched as well: the next row often begins where the prefetch lands.
 void prefetch_into_l2(PrefetchRule& rule, const Step& step, const Machine& machine) {
   const int64_t room = machine.l3_bytes / common_stride(step, machine);

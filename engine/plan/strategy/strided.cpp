@@ -197,7 +197,7 @@ class StridedRule final : public Rule {
   void choose_small(int64_t message, Choice& choice) const {
     const bool prefetches = choice.hints.prefetch.runs > 0;
     const int64_t in_row = size_.in_row(message);
-    // Dense lines in DRAM: up to 1.06 times as fast.
+    // Dense lines in DRAM: a little faster (docs/experiments/2026-11-26-kernel-choices.md).
     const bool is_one =
         is_pack() ? is_one_load(message, prefetches)
                   : is_dense_scatter() && !prefetches && is_far(message) && in_row >= kLongRow;
@@ -249,8 +249,9 @@ class StridedRule final : public Rule {
           (!machine_.hides_l2_misses || prefetches) && (!is_pack() || width_ >= kPrefetchedRun);
       const int64_t ahead = !is_pack() && width_ < 512 ? 512 / width_ : 1;
       hints.prefetch = {does ? static_cast<int32_t>(ahead) : 0, 0, false};
-      // 32-byte vectors: up to 1.6 times as fast in the L2 for unaligned runs below 512 bytes, and
-      // a little for longer ones that are unpacked; no faster for line-aligned ones.
+      // 32-byte vectors: faster in the L2 for unaligned runs below 512 bytes, and a little for
+      // longer ones that are unpacked; no faster for line-aligned ones (`rows_in_halves` in
+      // docs/experiments/2026-11-26-kernel-choices.md).
       if (is_near(message) || (is_pack() && width_ >= 512)) hints.move.off_lines = 64;
     }
   }

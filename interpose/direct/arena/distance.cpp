@@ -48,8 +48,8 @@ Wish wish() noexcept {
   return read;
 }
 
-// Reads another line of the same page first, to keep the page-table walk out of the time (100 ns in
-// guests). Half a page away, so that no prefetcher brings the line itself.
+// Reads another line of the same page first, to keep the page-table walk out of the time, which is
+// long in guests. Half a page away, so that no prefetcher brings the line itself.
 void enter_page(const uint64_t* word) noexcept {
   constexpr uintptr_t kPage = 4096;
   const auto at = reinterpret_cast<uintptr_t>(word);

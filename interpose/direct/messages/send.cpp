@@ -64,8 +64,8 @@ constexpr int64_t kMostInFewer = 96 << 10;
 
 // How a piece gets into the region: packed there, or packed into a buffer and copied, by the C
 // library or by non-temporal stores. Between far cores these are as fast as string instructions on
-// Zen 5, and several times as fast on Zen 4, where string instructions read the lines. Between
-// close cores they take up to twice as long.
+// Zen 5, and faster on Zen 4, where string instructions read the lines. Between close cores they
+// are slower (docs/experiments/2026-11-27-direct-message-ring.md).
 enum class Way { kStraight, kCopied, kStreamed };
 
 // How a payload is packed into its region.

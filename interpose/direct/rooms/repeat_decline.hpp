@@ -2,7 +2,8 @@
 //
 // Passing: a quick no for collectives of a room that were left to the library the last time (few
 // bytes, or votes closed by back-off) and in which no side would be packed. The full path to the
-// same decision takes 300 to 600 instructions; the libraries take 50 to 500 ns for the whole call.
+// same decision would take a large part of the time of the libraries' whole call
+// (docs/experiments/2026-11-26-direct-path-choices.md).
 //
 // A no is always correct, also if what is remembered no longer holds: the library then does a call
 // that could have been faster.

@@ -64,7 +64,7 @@ std::unique_ptr<Library> Library::load(llvm::Module& module) {
   if (options::templates().empty()) return nullptr;
   llvm::SMDiagnostic error;
   std::unique_ptr<Library> library(new Library(module));
-  // Lazily: raising does not need the bodies of the templates, which take 2 ms to read; link()
+  // Lazily: raising does not need the bodies of the templates, which take long to read; link()
   // does.
   library->templates_ = llvm::getLazyIRFileModule(options::templates(), error, module.getContext());
   if (library->templates_ == nullptr || !library->read()) return nullptr;

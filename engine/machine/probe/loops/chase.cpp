@@ -21,8 +21,8 @@ uint64_t in_turns(uint64_t i, uint64_t lines, uint64_t step) {
   return i % in_a_turn * step + i / in_a_turn % step;
 }
 
-// Prefetch distance. Zen 5, lines in DRAM at one offset of their pages: 10.6 ns at 32; 9.4, 9.2 and
-// 9.3 ns at 64, 96 and 128.
+// Prefetch distance, for lines in DRAM at one offset of their pages
+// (docs/experiments/2026-11-27-plan-thresholds.md, columns at 4096 bytes).
 constexpr size_t kAskedAhead = 96;
 
 template <bool kAsks, typename Access>
