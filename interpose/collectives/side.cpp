@@ -121,6 +121,10 @@ Where Side::where(Operation operation) const noexcept {
 
 // Borrows memory for the packed data, after all pairs have been weighed.
 bool Side::begin(Operation operation, const TypeRecord* record, bool blocking) noexcept {
+  if (runtime().has_type_component && is_message(operation)) {
+    log_type(*record, Outcome::kSeenByComponent, bytes_);
+    return false;
+  }
   const Where where = this->where(operation);
   const bool on_device = where == Where::kDevice;
   if (where == Where::kElsewhere) {

@@ -39,8 +39,12 @@ struct Runtime {
   bool on_one_node = false;            // all ranks of MPI_COMM_WORLD are
   bool outlives_failures = false;      // the job may go on after ranks have failed (ULFM)
   char library[64] = "";               // its name and version
-  bool nonblocking = false;            // all completions go through our wrappers
-  bool one_sided = false;              // and all synchronisations of windows
+  // A component is loaded that decides by the types of one rank whether it takes a collective, and
+  // hangs where ranks decide differently (UCC, HCOLL: ucc#1300). So packed data must not change
+  // types.
+  bool has_type_component = false;
+  bool nonblocking = false;  // all completions go through our wrappers
+  bool one_sided = false;    // and all synchronisations of windows
 
   int type_keyval;      // the attribute that ties a TypeRecord to its type
   MPI_Comm probe_comm;  // a private copy of MPI_COMM_SELF that returns errors: for queries whose

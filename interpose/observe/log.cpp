@@ -59,6 +59,10 @@ std::string_view sentence_of(Outcome outcome) {
       return "declined where MPI_Allgatherv receives it: this library cuts its messages at "
              "multiples "
              "of the type's extent";
+    case Outcome::kSeenByComponent:
+      return "declined in collectives: UCC or HCOLL is loaded, which decides by a rank's types "
+             "whether "
+             "it takes a call";
     case Outcome::kMixed:
       return "declined in collectives, one-sided calls and files: it has more than one basic type";
   }

@@ -26,6 +26,7 @@ enum class Outcome : uint8_t {
   kPipelined,
   kByDevice,  // handled, by the device that has the data
   kCutByExtent,
+  kSeenByComponent,
   kMayOverrun,  // the last one
 };
 inline constexpr size_t kOutcomesOfTypes = static_cast<size_t>(Outcome::kMayOverrun) + 1;

@@ -123,6 +123,8 @@ const char* outcome_name(size_t outcome) {
       return "pipelined between nodes";
     case Outcome::kCutByExtent:
       return "messages follow the extent";
+    case Outcome::kSeenByComponent:
+      return "a collectives component looks at types";
   }
   return "";
 }

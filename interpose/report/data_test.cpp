@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace lacuna {
 namespace {
 
@@ -40,6 +42,28 @@ TEST(FunctionFacts, OfAFunctionThatIsNotKnown) {
   const FunctionFacts& facts = facts_of("MPI_Of_tomorrow");
   EXPECT_EQ(facts.group, FunctionGroup::kCollectives);
   EXPECT_TRUE(facts.packs && facts.unpacks);
+}
+
+// Of two messages, each of `bytes`.
+bool is_told_to_pipeline(const char* function, int64_t bytes, bool may_pipeline) {
+  Report report;
+  report.may_pipeline = may_pipeline;
+  report.types.resize(1);
+  ReportRow row;
+  row.function = function;
+  row.outcomes[static_cast<size_t>(Outcome::kHandled)] = 2;
+  row.bytes_handled = 2 * bytes;
+  for (const std::string& words : advice(report, row))
+    if (words.find("LACUNA_PIPELINE=1") != std::string::npos) return true;
+  return false;
+}
+
+TEST(Advice, ToSendLargeMessagesBetweenNodesInPieces) {
+  EXPECT_TRUE(is_told_to_pipeline("MPI_Isend", 65536, true));
+  EXPECT_FALSE(is_told_to_pipeline("MPI_Isend", 65528, true));
+  EXPECT_FALSE(is_told_to_pipeline("MPI_Isend", 65536, false));
+  EXPECT_FALSE(is_told_to_pipeline("MPI_Irecv", 65536, true));
+  EXPECT_FALSE(is_told_to_pipeline("MPI_Bcast", 65536, true));
 }
 
 }  // namespace

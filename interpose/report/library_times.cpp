@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMostTimed = 64;
 constexpr int64_t kMostSpan = int64_t{64} << 20;  // bytes of a buffer for timing
-constexpr int kRepetitions = 5;  // repetitions, of which the fastest counts
+constexpr int kRepetitions = 5;                   // repetitions, of which the fastest counts
 
 struct TimedType {
   PlanPtr plan;

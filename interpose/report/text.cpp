@@ -181,6 +181,14 @@ std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
          "measures it on this machine, and LACUNA_ALWAYS=1 shows what packing first would gain";
 }
 
+bool sends_large_messages(const ReportRow& row) {
+  constexpr int64_t kLarge = int64_t{64} << 10;
+  const FunctionFacts& facts = facts_of(row.function);
+  const int64_t messages = count(row, Outcome::kHandled) + count(row, Outcome::kLongRuns);
+  return facts.group == FunctionGroup::kP2p && facts.packs && messages > 0 &&
+         row.bytes_handled + row.bytes_declined >= kLarge * row.calls();
+}
+
 }  // namespace
 
 std::vector<std::string> advice(const Report& report, const ReportRow& row) {
@@ -217,6 +225,11 @@ std::vector<std::string> advice(const Report& report, const ReportRow& row) {
   }
   if (count(row, Outcome::kOnDevice) > 0) {
     words.push_back("the data may be in the memory of an accelerator: lacuna leaves them alone");
+  }
+  if (sends_large_messages(row) && report.may_pipeline) {
+    words.push_back(
+        "messages of 64 KiB and more to other nodes can go in pieces, each packed while others are "
+        "on their way: set LACUNA_DIRECT=1 and LACUNA_PIPELINE=1 in all ranks (lacuna docs tune)");
   }
   if (report.costs) add_cost_advice(report, row, &words);
   return words;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/start/discover.hpp"
 
+#include <link.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <string>
@@ -29,6 +31,16 @@ MpiFunctions mpi_functions_of(const Next& next) {
       .type_get_envelope_c = next.MPI_Type_get_envelope_c,
       .type_get_contents_c = next.MPI_Type_get_contents_c,
   };
+}
+
+// A library of collectives that looks at types, by the name of its file.
+int look_for_component(dl_phdr_info* info, size_t, void* found) {
+  const std::string_view path = info->dlpi_name;
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  for (const std::string_view component :
+       {"libucc.so", "libhcoll.so", "mca_coll_ucc.so", "mca_coll_hcoll.so"})
+    if (name.starts_with(component)) *static_cast<bool*>(found) = true;
+  return 0;
 }
 
 }  // namespace
@@ -71,6 +83,7 @@ void learn_library(const Next& next, Runtime* rt) {
   rt->mpich_major = mpich_major_of(version);
   name_library(version, rt->library);
   rt->always = option_flag(OptionId::kAlways);
+  dl_iterate_phdr(look_for_component, &rt->has_type_component);
   g_gate.learns_at_once = rt->always;
   int level = MPI_THREAD_SINGLE;
   next.MPI_Query_thread(&level);

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "base/options.hpp"
+#include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/observe/log.hpp"
@@ -25,6 +26,7 @@
 #include "interpose/report/data.hpp"
 #include "interpose/report/library_times.hpp"
 #include "interpose/start/job_communicator.hpp"
+#include "interpose/start/pipelining.hpp"
 #include "interpose/types/compiled.hpp"
 
 namespace lacuna {
@@ -62,6 +64,8 @@ Report mine() {
   report.library = runtime().library;
   report.flavour = runtime().flavour;
   report.pool_mb = option_integer(OptionId::kPoolMb);
+  report.may_pipeline =
+      runtime().size > 1 && !runtime().on_one_node && !g_gate.threads && !pipelining_wanted();
   report.ranks = runtime().size;
   report.compiled = compiled_counts();
   return report;

@@ -114,6 +114,13 @@ foreach(family mpich ompi mpiabi debian_ompi)
     target_link_libraries(interpose_tool_${family} PRIVATE lacuna_mpi_${family}_link lacuna_flags)
     lacuna_interpose_program(interpose_tool_below ${family} tools/tool_below_test.cpp)
     target_link_libraries(interpose_tool_below_${family} PRIVATE interpose_tool_${family})
+    # Lacuna knows the component by the name of its file.
+    add_library(interpose_ucc_${family} SHARED tools/ucc_rule.cpp)
+    set_target_properties(interpose_ucc_${family} PROPERTIES OUTPUT_NAME ucc
+      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/ucc_rule_${family})
+    target_link_libraries(interpose_ucc_${family} PRIVATE lacuna_mpi_${family}_link lacuna_flags)
+    lacuna_interpose_program(interpose_ucc_rule ${family} tools/ucc_rule_test.cpp)
+    target_link_libraries(interpose_ucc_rule_${family} PRIVATE interpose_ucc_${family})
     lacuna_interpose_program(interpose_random ${family}
       random/parts.cpp
       random/program.cpp

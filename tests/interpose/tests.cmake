@@ -162,6 +162,9 @@ lacuna_interpose_test(tool_above PROGRAM interpose_tool_above_FAMILY DEPTH REPET
 lacuna_interpose_test(tool_below PROGRAM interpose_tool_below_FAMILY DEPTH REPETITION TOPICS tool_below)
 lacuna_interpose_test(tool_below_promises PROGRAM interpose_tool_below_FAMILY ENV LACUNA_DIRECT=1 TIMEOUT 60
   TOPICS tool_below_promises)
+lacuna_interpose_test(ucc_rule PROGRAM interpose_ucc_rule_FAMILY RANKS 3 DEPTH REPETITION TOPICS ucc_rule)
+lacuna_interpose_test(ucc_rule.direct PROGRAM interpose_ucc_rule_FAMILY RANKS 3 DEPTH VARIATION ENV LACUNA_DIRECT=1
+  TOPICS ucc_rule)
 lacuna_interpose_test(tool_on_first ENV LACUNA_DIRECT=1
   THROUGH ${CMAKE_CURRENT_SOURCE_DIR}/tools/tool_on_first.sh ${LACUNA_PRELOAD_FOLDER}/libinterpose_tool_FAMILY.so
   TOPICS collectives_same_bytes)

@@ -34,7 +34,7 @@ TEST(Requests, AHandleMayBeUsedAgainBeforeItsEntryIsFinished) {
   EXPECT_EQ(claim_pending(7), first);
   PendingRequest* second = pending(7);
   EXPECT_EQ(claim_pending(7), second);
-  EXPECT_FALSE(is_past_cancelling(7));
+  EXPECT_TRUE(cancelling_of(7).has_effect);
   finish_pending(first, nullptr);
   finish_pending(second, nullptr);
   EXPECT_EQ(g_gate.pending.load(), 0);
