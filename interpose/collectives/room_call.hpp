@@ -168,11 +168,10 @@ std::optional<Answer> call_in_room(const direct::Call& call, MPI_Comm comm, cons
     CommInfo group;
     int code = 0;
     if (!direct::comm_info_of(comm, &group, &code)) return handled(code);
-    room = direct::room_on(comm);
+    if (!direct::pipeline().within_nodes) room = direct::room_on(comm);
   }
-  if (direct::has_pipeline() && (room == nullptr || direct::pipeline().within_nodes))
-    return call_between_nodes(call, comm, fill);
-  if (room == nullptr) return std::nullopt;
+  if (direct::pipeline().within_nodes) room = nullptr;
+  if (room == nullptr) return call_between_nodes(call, comm, fill);
   *entered = room;
   if (!g_gate.threads) direct::last_room(comm) = {comm, room};
   const direct::Entry entry = direct::enter_room(comm, room, call, bytes(*room));

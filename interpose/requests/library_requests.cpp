@@ -28,10 +28,11 @@ LibraryRequests::LibraryRequests(const Claims& claims, int count, const MPI_Requ
   requests_ = few_requests_;
   origins_ = few_origins_;
   if (count > kFew) {
-    memory_ = std::malloc(static_cast<size_t>(count) * (sizeof(Origin) + sizeof(MPI_Request)));
-    ok_ = memory_ != nullptr;
+    constexpr auto kEach = static_cast<int64_t>(sizeof(Origin) + sizeof(MPI_Request));
+    memory_ = need_staging(count * kEach, true);
+    ok_ = static_cast<bool>(memory_);
     if (!ok_) return;
-    origins_ = static_cast<Origin*>(memory_);
+    origins_ = reinterpret_cast<Origin*>(memory_.data());
     requests_ = reinterpret_cast<MPI_Request*>(origins_ + count);
   }
   for (int i = 0; i < count; ++i) origins_[i] = {i, nullptr, false};

@@ -13,8 +13,8 @@
 #define LACUNA_INTERPOSE_REQUESTS_LIBRARY_REQUESTS_HPP_
 
 #include <cstdint>
-#include <cstdlib>
 
+#include "interpose/memory/staging.hpp"
 #include "interpose/requests/table.hpp"
 
 namespace lacuna {
@@ -26,7 +26,6 @@ class LibraryRequests {
  public:
   LibraryRequests(const Claims& claims, int count, const MPI_Request* requests,
                   Completes completes) noexcept;
-  ~LibraryRequests() { std::free(memory_); }
   LibraryRequests(const LibraryRequests&) = delete;
   LibraryRequests& operator=(const LibraryRequests&) = delete;
 
@@ -47,10 +46,10 @@ class LibraryRequests {
   };
   static bool comes_before(const Origin& one, const Origin& other) noexcept;
 
-  static constexpr int kFew = 8;  // more are on the heap
+  static constexpr int kFew = 8;  // more are in `memory_`
   MPI_Request few_requests_[kFew];
   Origin few_origins_[kFew];
-  void* memory_ = nullptr;
+  Staging memory_;
   int count_;
   MPI_Request* requests_;      // passed to the library
   Origin* origins_ = nullptr;  // origin of each; null: requests_ is the program's array

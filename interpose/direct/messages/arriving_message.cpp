@@ -16,13 +16,14 @@
 namespace lacuna::direct {
 namespace {
 
-// Whether a receive with this status may have brought a token. The status of some receives does not
-// say.
-bool may_have_token(const Incoming& incoming, const MPI_Status& status) noexcept {
+// Whether a receive with this status may have brought a token. If nothing is known of its length, it
+// may have brought nothing into a buffer that cannot be read.
+bool may_have_token(Incoming& incoming, const MPI_Status* status) noexcept {
   if (incoming.by_content || incoming.whole) return true;
+  if (status == nullptr) return incoming.staging || finds_token(incoming);
   int cancelled = 0;
-  return has_token_size(status) &&
-         next_functions().MPI_Test_cancelled(&status, &cancelled) == MPI_SUCCESS && cancelled == 0;
+  return has_token_size(*status) &&
+         next_functions().MPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled == 0;
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ int receive_pieces(const Token& token, const Incoming& incoming) noexcept {
 
 void EndArriving::operator()(ArrivingMessage* message) const noexcept { delete message; }
 
-bool begin_arriving(Incoming* incoming, const MPI_Status& status) noexcept {
+bool begin_arriving(Incoming* incoming, const MPI_Status* status) noexcept {
   Token token;
   if (!is_open(kDirectSwitch) || !may_have_token(*incoming, status) ||
       !read_token(*incoming, &token) || !is_pipelined(token)) {

@@ -36,9 +36,9 @@ class ArrivingMessage {
 int receive_pieces(const Token& token, const Incoming& incoming) noexcept;
 
 // The same step by step, in `incoming->arriving`, for calls that do not wait. `status`: of the
-// library's receive, which is complete. False: it has not brought a pipelined message; or out of
-// memory.
-bool begin_arriving(Incoming* incoming, const MPI_Status& status) noexcept;
+// library's receive, which is complete; null: not known. False: it has not brought a pipelined
+// message; or out of memory.
+bool begin_arriving(Incoming* incoming, const MPI_Status* status) noexcept;
 // True: it has arrived. Sets `payload_bytes` and `failed`.
 bool advance_arriving(Incoming* incoming, bool waits) noexcept;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/pipeline/far_rank.hpp"
 
+#include <cstddef>
+#include <new>
 #include <unordered_map>
 
 #include "interpose/direct/pipeline/pipeline.hpp"
@@ -12,9 +14,12 @@ namespace {
 
 constexpr int kNotesInWindow = 32;
 
-// Never destroyed: MPI_Finalize may come after the destructors of static objects.
-std::unordered_map<int, FarRank>& far_ranks() {
-  static auto* const all = new std::unordered_map<int, FarRank>;
+// Never destroyed: MPI_Finalize may come after the destructors of static objects. An empty map needs
+// no memory of its own.
+std::unordered_map<int, FarRank>& far_ranks() noexcept {
+  using Ranks = std::unordered_map<int, FarRank>;
+  alignas(Ranks) static std::byte place[sizeof(Ranks)];
+  static auto* const all = new (place) Ranks;
   return *all;
 }
 
