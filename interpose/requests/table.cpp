@@ -267,11 +267,11 @@ int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept {
 
 namespace {
 
-// Whether a request is complete, well or not; it stays the program's. The completing call raises the
-// error of a failed one, so this one must not: MPI_Request_get_status does, on MPICH and Intel MPI.
-// For that MPICH 4.2 has a function of its own, which does no progress. In those before, and in Intel
-// MPI, the error is raised on MPI_COMM_WORLD.
-// `status`: of a complete one, unless `has_status` is false.
+// Whether a request is complete, well or not; it stays the program's. The completing call raises
+// the error of a failed one, so this one must not: MPI_Request_get_status does, on MPICH and Intel
+// MPI. For that MPICH 4.2 has a function of its own, which does no progress. In those before, and
+// in Intel MPI, the error is raised on MPI_COMM_WORLD. `status`: of a complete one, unless
+// `has_status` is false.
 bool look(MPI_Request request, MPI_Status* status, bool* has_status) noexcept {
   const Next& next = next_functions();
   int done = 0;

@@ -15,6 +15,7 @@
 #include "interpose/library/runtime.hpp"
 #include "interpose/memory/staging.hpp"
 #include "interpose/observe/log.hpp"
+#include "interpose/policy/policy.hpp"
 #include "interpose/types/packing.hpp"
 
 namespace lacuna::direct {
@@ -199,6 +200,17 @@ void for_each_pair_data(const Room& room, const Function& function) noexcept {
   }
 }
 
+// Open MPI packs one part of a message while another is on its way, as lacuna does here. So with it
+// pieces pay where packing first does
+// (docs/experiments/2026-11-29-alltoall-between-nodes.md).
+bool pays_in_pieces(const PairData& data) noexcept {
+  if (data.with_gaps == nullptr || data.bytes == 0) return false;
+  if (runtime().always) return true;
+  return data.bytes >= kLeastBytes && (runtime().flavour != Flavour::kOpenMpi ||
+                                       pays(*runtime().messages, Operation::kSend,
+                                            shape_of(*data.with_gaps, data.count, data.bytes)));
+}
+
 }  // namespace
 
 bool exchange_between_nodes(MPI_Comm comm, NodesComm* nodes, const Call& call, bool willing,
@@ -208,10 +220,9 @@ bool exchange_between_nodes(MPI_Comm comm, NodesComm* nodes, const Call& call, b
   willing = willing && (!self.sends_to || self.out.bytes == self.in.bytes);
   const Staging rings = willing ? borrow_staging(2 * ring_bytes(), true) : Staging();
   Wish wish = rings ? Wish::kIndifferent : Wish::kNo;
-  const int64_t least = runtime().always ? 1 : kLeastBytes;
   if (rings) {
     for_each_pair_data(room, [&](const PairData& pair_data) {
-      if (pair_data.with_gaps != nullptr && pair_data.bytes >= least) wish = Wish::kYes;
+      if (pays_in_pieces(pair_data)) wish = Wish::kYes;
     });
   }
   if (!vote(comm, nodes, call.kind, wish)) return false;

@@ -16,8 +16,8 @@
 namespace lacuna::direct {
 namespace {
 
-// Whether a receive with this status may have brought a token. If nothing is known of its length, it
-// may have brought nothing into a buffer that cannot be read.
+// Whether a receive with this status may have brought a token. If nothing is known of its length,
+// it may have brought nothing into a buffer that cannot be read.
 bool may_have_token(Incoming& incoming, const MPI_Status* status) noexcept {
   if (incoming.by_content || incoming.whole) return true;
   if (status == nullptr) return incoming.staging || finds_token(incoming);
