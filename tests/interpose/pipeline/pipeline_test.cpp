@@ -260,6 +260,30 @@ TOPIC(pipeline_cancelled_receive) {
   CHECK(got == runs.buffer(-1));
 }
 
+// The error of a request is raised once, by the call that completes it, on its communicator; not by
+// looks at the incomplete request, which MPICH raises on MPI_COMM_SELF.
+TOPIC(pipeline_failed_receive) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  return_errors(comm);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+  constexpr int kShort = 100;
+  const Runs runs(kShort, 4);
+  for (const bool has_gaps : {false, true}) {
+    std::vector<char> data(3 * kShort, 1);
+    if (g_rank == 0) MPI_Send(data.data(), 2 * kShort, MPI_CHAR, 1, 1, comm);
+    if (g_rank == 1) {
+      MPI_Request request;
+      const int before = handled_errors();
+      MPI_Irecv(data.data(), has_gaps ? 1 : kShort, has_gaps ? runs.type : MPI_CHAR, 0, 1, comm,
+                &request);
+      for (int done = 0; request != MPI_REQUEST_NULL;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      CHECK(handled_errors() == before + 1);
+    }
+  }
+  MPI_Comm_free(&comm);
+}
+
 // Messages of one sender keep their order by tag, whichever is received first; small ones between.
 TOPIC(pipeline_order) {
   const Runs large(1 << 20, 16);
