@@ -25,10 +25,10 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-class Turns {
+class Rounds {
  public:
-  Turns(const Problem& problem, const std::vector<Rival*>& rivals, const Settings& settings,
-        bool is_unpack, bool is_cold)
+  Rounds(const Problem& problem, const std::vector<Rival*>& rivals, const Settings& settings,
+         bool is_unpack, bool is_cold)
       : problem_(problem),
         rivals_(rivals),
         settings_(settings),
@@ -149,7 +149,7 @@ void measure(const Problem& problem, const std::vector<Rival*>& rivals, const Se
   for (const bool is_cold : {false, true}) {
     if (is_cold ? !settings.cold || !kCanEvict : !settings.warm) continue;
     for (const bool is_unpack : {false, true}) {
-      Turns(problem, rivals, settings, is_unpack, is_cold).run(done);
+      Rounds(problem, rivals, settings, is_unpack, is_cold).run(done);
     }
   }
 }

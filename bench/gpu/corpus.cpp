@@ -73,14 +73,14 @@ struct Made {
   int64_t places = 0;  // the bitwise or of all offsets and lengths
 };
 
-int64_t run_bytes(const Nest& nest) {
+int64_t run_bytes(const LoopNest& nest) {
   if (nest.lengths.empty()) return nest.bytes;
   int64_t sum = 0;
   for (const int64_t length : nest.lengths) sum += length;
   return sum;
 }
 
-std::optional<Made> made_of(const Nest& from, const HandShape& shape, int64_t packed,
+std::optional<Made> made_of(const LoopNest& from, const HandShape& shape, int64_t packed,
                             int64_t struct_bytes) {
   Made made;
   DeviceNest& nest = made.nest;
@@ -109,13 +109,13 @@ std::optional<Made> made_of(const Nest& from, const HandShape& shape, int64_t pa
     nest.starts = keep_table(starts);
     if (nest.starts == nullptr) return std::nullopt;
   }
-  std::vector<Nest::Loop> loops = from.loops;
+  std::vector<LoopNest::Loop> loops = from.loops;
   const bool repeats = shape.structs > 1 && shape.at.empty();
   if (repeats) loops.insert(loops.begin(), {shape.structs, shape.extent});
   if (loops.size() > kMostNestLoops) return std::nullopt;
   nest.loops = static_cast<int>(loops.size());
   for (int k = nest.loops - 1; k >= 0; --k) {
-    const Nest::Loop& loop = loops[static_cast<size_t>(k)];
+    const LoopNest::Loop& loop = loops[static_cast<size_t>(k)];
     nest.counts[k] = loop.count;
     nest.mem_strides[k] = loop.stride;
     nest.packed_strides[k] = k == 0 && repeats ? struct_bytes : each;
@@ -135,7 +135,7 @@ int width_of(int64_t places, int most) {
 
 bool is_transpose(const HandShape& shape) {
   if (shape.structs > 1 || shape.nests.size() != 1) return false;
-  const Nest& nest = shape.nests[0];
+  const LoopNest& nest = shape.nests[0];
   return nest.at.empty() && nest.loops.size() == 2 && nest.loops[0].stride == nest.bytes &&
          nest.loops[1].stride >= 2 * nest.bytes && nest.loops[1].stride % nest.bytes == 0 &&
          nest.offset % nest.bytes == 0 && nest.loops[0].count >= kLeastOfTiles &&
@@ -147,11 +147,11 @@ bool is_transpose(const HandShape& shape) {
 // too many words, or a member is not a run of bytes.
 Move hand_of_structs(const HandShape& shape) {
   int64_t places = shape.extent;
-  for (const Nest& nest : shape.nests) places |= nest.offset | nest.bytes;
+  for (const LoopNest& nest : shape.nests) places |= nest.offset | nest.bytes;
   for (const int64_t at : shape.at) places |= at;
   const int width = width_of(places, 8);
   std::vector<int64_t> words;
-  for (const Nest& nest : shape.nests) {
+  for (const LoopNest& nest : shape.nests) {
     for (int64_t i = 0; i < nest.bytes; i += width) words.push_back(nest.offset + i);
     if (static_cast<int64_t>(words.size()) > kMostStructWords) return nullptr;
   }
@@ -168,10 +168,10 @@ Move hand_of_structs(const HandShape& shape) {
 
 void add_shaped_rivals(const HandShape& shape, Case& c) {
   int64_t struct_bytes = 0;
-  for (const Nest& nest : shape.nests) struct_bytes += run_bytes(nest);
+  for (const LoopNest& nest : shape.nests) struct_bytes += run_bytes(nest);
   std::vector<std::pair<DeviceNest, std::pair<int, int>>> nests;  // and widths: by hand, element
   int64_t packed = 0;
-  for (const Nest& nest : shape.nests) {
+  for (const LoopNest& nest : shape.nests) {
     const auto made = made_of(nest, shape, packed, struct_bytes);
     if (!made) {
       c.left_out = "hand, element: its loops or lists do not fit theirs";
@@ -187,7 +187,7 @@ void add_shaped_rivals(const HandShape& shape, Case& c) {
     return true;
   };
   if (is_transpose(shape)) {
-    const Nest nest = shape.nests[0];
+    const LoopNest nest = shape.nests[0];
     hand = [=](bool is_pack, std::byte* m, std::byte* p) {
       hand_transpose(is_pack, m + nest.offset, p, nest.loops[0].count, nest.loops[1].count,
                      nest.loops[1].stride, nest.bytes, device.stream);

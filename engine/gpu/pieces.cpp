@@ -26,7 +26,7 @@ constexpr int64_t kMostBytesSpelled = 512;
 constexpr size_t kMostPieces = 4096;
 constexpr int64_t kMostLeaf = int64_t{1} << 29;  // bytes
 
-struct Nest {
+struct LeafLoops {
   std::vector<Digit> digits;  // outermost first
   int64_t mem = 0;
   int64_t packed = 0;
@@ -43,7 +43,7 @@ class Lowering {
   explicit Lowering(DevicePlan& plan) : plan_(plan) {}
 
   // Adds the pieces of a node inside the loops of `nest`. False: it cannot be lowered so.
-  bool walk(const LayoutNode& node, Nest nest) {
+  bool walk(const LayoutNode& node, LeafLoops nest) {
     if (plan_.rows.size() > kMostPieces) return false;
     switch (node.kind) {
       case Kind::kRun:
@@ -60,7 +60,7 @@ class Lowering {
     if (node.leaf_runs <= kMostSpelledOfSequence && node.size / node.leaf_runs <= kMostBytesSpelled)
       return spell(node, nest);
     for (size_t i = 0; i < node.children.size(); ++i) {
-      Nest part = nest;
+      LeafLoops part = nest;
       part.mem += node.mem_offsets[i];
       part.packed += node.packed_offsets[i];
       if (!walk(*node.children[i], std::move(part))) return false;
@@ -69,7 +69,7 @@ class Lowering {
   }
 
   // Adds all runs of a node as ranked leaves of at most kMostLeaf bytes.
-  bool spell(const LayoutNode& node, const Nest& nest) {
+  bool spell(const LayoutNode& node, const LeafLoops& nest) {
     if (node.leaf_runs > kMostSpelled || nest.digits.size() > kMostLoops) return false;
     std::vector<Run> runs;
     runs.reserve(static_cast<size_t>(node.leaf_runs));
@@ -91,9 +91,9 @@ class Lowering {
   }
 
  private:
-  static bool has_room(const Nest& nest) { return nest.digits.size() < kMostLoops; }
+  static bool has_room(const LeafLoops& nest) { return nest.digits.size() < kMostLoops; }
 
-  bool walk_loop(const LayoutNode& node, int64_t count, Nest nest) {
+  bool walk_loop(const LayoutNode& node, int64_t count, LeafLoops nest) {
     if (!has_room(nest)) return spell(node, nest);
     const Loop& loop = node.loop;
     if (count < kMostCount) {
@@ -104,7 +104,7 @@ class Lowering {
     constexpr int64_t kInner = kMostCount / 2;
     const int64_t full = count / kInner;
     if (full >= kMostCount) return false;
-    Nest most = nest;
+    LeafLoops most = nest;
     most.digits.push_back(digit(full, kInner * loop.mem_stride, kInner * loop.packed_stride));
     if (!walk_loop(node, kInner, std::move(most))) return false;
     const int64_t left = count - full * kInner;
@@ -114,7 +114,7 @@ class Lowering {
     return walk_loop(node, left, std::move(nest));
   }
 
-  bool walk_blocks(const LayoutNode& node, Nest nest) {
+  bool walk_blocks(const LayoutNode& node, LeafLoops nest) {
     if (!has_room(nest)) return spell(node, nest);
     const auto count = static_cast<int64_t>(node.mem_offsets.size());
     if (count >= kMostCount) return false;
@@ -134,7 +134,7 @@ class Lowering {
     return made;
   }
 
-  bool add_run(Nest nest, int64_t bytes) {
+  bool add_run(LeafLoops nest, int64_t bytes) {
     if (bytes < kMostCount) {
       add(nest, bytes, {}, 0);
       return true;
@@ -142,7 +142,7 @@ class Lowering {
     if (!has_room(nest)) return false;
     constexpr int64_t kInner = kMostCount / 2;
     const int64_t full = bytes / kInner;
-    Nest most = nest;
+    LeafLoops most = nest;
     most.digits.push_back(digit(full, kInner, kInner));
     add(most, kInner, {}, 0);
     nest.mem += full * kInner;
@@ -151,7 +151,7 @@ class Lowering {
     return true;
   }
 
-  bool add_runs(const std::vector<Run>& runs, Nest nest) {
+  bool add_runs(const std::vector<Run>& runs, LeafLoops nest) {
     const Run& first = runs.front();
     nest.mem += first.mem;
     nest.packed += first.packed;
@@ -202,7 +202,7 @@ class Lowering {
     row.lists = std::max<uint8_t>(row.lists, offsets.scale == 0 ? 2 : 1);
   }
 
-  void add(const Nest& nest, int64_t leaf_bytes, const Ranked& ranked, uint64_t mask) {
+  void add(const LeafLoops& nest, int64_t leaf_bytes, const Ranked& ranked, uint64_t mask) {
     PieceRow row;
     Piece& piece = row.piece;
     piece.mem = nest.mem;
@@ -278,7 +278,7 @@ std::optional<PieceRow> add_whole(DevicePlan& plan, const Layout& layout, int64_
   if (element.leaf_runs > kMostRuns || element.size > kMostLeaf || count >= kMostCount) return {};
   DevicePlan alone;
   alone.image.swap(plan.image);
-  Nest nest;
+  LeafLoops nest;
   Digit repeat;
   repeat.count = make_divisor(static_cast<uint32_t>(count));
   repeat.mem_stride = layout.extent;
@@ -345,7 +345,7 @@ Result<DevicePlan> make_device_plan(const Type& type, int64_t count) {
     return Error{LACUNA_OVERFLOW, std::to_string(count) + " elements do not fit into 64 bits"};
   if (plan.size == 0) return plan;
   const Placed all = make_loop(count, layout.extent, layout.element);
-  Nest root;
+  LeafLoops root;
   root.mem = all.offset;
   if (!Lowering(plan).walk(*all.node, root)) {
     clear(plan);

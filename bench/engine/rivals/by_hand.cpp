@@ -38,9 +38,9 @@ bool to_ints(const std::vector<int64_t>& bytes, int64_t unit, std::vector<int>* 
 }
 
 // The element to loop over: the type's own if everything is a multiple of it, else bytes.
-int64_t unit_of(const Nest& nest) {
+int64_t unit_of(const LoopNest& nest) {
   bool is_multiple = nest.bytes % nest.unit == 0 && nest.offset % nest.unit == 0;
-  for (const Nest::Loop& loop : nest.loops) is_multiple &= loop.stride % nest.unit == 0;
+  for (const LoopNest::Loop& loop : nest.loops) is_multiple &= loop.stride % nest.unit == 0;
   for (const int64_t at : nest.at) is_multiple &= at % nest.unit == 0;
   return is_multiple && nest.unit <= 16 ? nest.unit : 1;
 }
@@ -110,7 +110,7 @@ const std::vector<int>* HandLoops::list(const std::vector<int64_t>& bytes, int64
 }
 
 bool HandLoops::add_nests(const HandShape& shape) {
-  for (const Nest& nest : shape.nests) {
+  for (const LoopNest& nest : shape.nests) {
     Part part;
     part.unit = unit_of(nest);
     part.offset_bytes = nest.offset;
@@ -121,7 +121,7 @@ bool HandLoops::add_nests(const HandShape& shape) {
       if (nest.loops.size() > kByHandLoops) return false;
       size_t at = kByHandLoops - nest.loops.size();
       part.packed_bytes = nest.bytes;
-      for (const Nest::Loop& loop : nest.loops) {
+      for (const LoopNest::Loop& loop : nest.loops) {
         part.count[at] = loop.count;
         part.stride[at++] = loop.stride / part.unit;
         part.packed_bytes *= loop.count;
@@ -132,7 +132,7 @@ bool HandLoops::add_nests(const HandShape& shape) {
   return true;
 }
 
-bool HandLoops::add_list(const Nest& nest, Part* part) {
+bool HandLoops::add_list(const LoopNest& nest, Part* part) {
   const auto* index = list(nest.at, part->unit);
   if (index == nullptr) return false;
   part->kind = Part::kGather;
@@ -152,7 +152,7 @@ bool HandLoops::add_list(const Nest& nest, Part* part) {
 bool HandLoops::add_structs(const HandShape& shape) {
   std::vector<int64_t> offsets, bytes;
   Part part;
-  for (const Nest& field : shape.nests) {
+  for (const LoopNest& field : shape.nests) {
     offsets.push_back(field.offset);
     bytes.push_back(field.bytes);
     part.packed_bytes += field.bytes * shape.structs;

@@ -33,7 +33,7 @@ class HandLoops {
 
   bool add(const Part& part);
   bool add_nests(const HandShape& shape);
-  bool add_list(const Nest& nest, Part* part);
+  bool add_list(const LoopNest& nest, Part* part);
   bool add_structs(const HandShape& shape);
   const std::vector<int>* list(const std::vector<int64_t>& bytes, int64_t unit);
 

@@ -7,16 +7,16 @@
 namespace lacuna::bench {
 namespace {
 
-using Nests = std::vector<Nest>;
+using Nests = std::vector<LoopNest>;
 using Maybe = std::optional<Nests>;
 
-bool is_run(const Nest& nest) { return nest.loops.empty() && nest.at.empty(); }
+bool is_run(const LoopNest& nest) { return nest.loops.empty() && nest.at.empty(); }
 
 // `count` copies, `stride` apart.
 Maybe repeated(Nests nests, int64_t count, int64_t stride) {
   if (count == 1) return nests;
   if (nests.size() != 1 || count == 0) return std::nullopt;
-  Nest& nest = nests[0];
+  LoopNest& nest = nests[0];
   if (is_run(nest) && nest.bytes == stride) {
     nest.bytes *= count;
   } else if (!nest.loops.empty() && nest.loops[0].count * nest.loops[0].stride == stride) {
@@ -37,7 +37,7 @@ Maybe listed(const Maybe& child, const Type& type, int64_t scale) {
   if (!child || child->size() != 1 || !is_run(child->front()) || child->front().bytes != extent) {
     return std::nullopt;
   }
-  Nest nest = child->front();
+  LoopNest nest = child->front();
   for (const int64_t displacement : type.displacements) nest.at.push_back(displacement * scale);
   if (type.blocklengths.empty()) {
     nest.bytes *= type.blocklength;
@@ -58,7 +58,7 @@ Maybe subarray(Maybe nests, const Type& type, int64_t extent) {
     stride *= type.sizes[dim];
   }
   if (nests) {
-    for (Nest& nest : *nests) nest.offset += offset;
+    for (LoopNest& nest : *nests) nest.offset += offset;
   }
   return nests;
 }
@@ -68,7 +68,7 @@ Maybe describe(const Type& type) {
     if (type.basic == nullptr) return std::nullopt;
     Nests nests;
     for (int i = 0; i < type.basic->part_count; ++i) {
-      Nest nest;
+      LoopNest nest;
       nest.offset = type.basic->parts[i].offset_bytes;
       nest.bytes = type.basic->parts[i].size_bytes;
       nest.unit = nest.bytes;
@@ -82,7 +82,7 @@ Maybe describe(const Type& type) {
       const Type& child = *type.children[i];
       Maybe nests = repeated(describe(child), type.blocklengths[i], child.ub - child.lb);
       if (!nests) return std::nullopt;
-      for (Nest& nest : *nests) {
+      for (LoopNest& nest : *nests) {
         nest.offset += type.displacements[i];
         all.push_back(std::move(nest));
       }

@@ -16,7 +16,7 @@ namespace lacuna::bench {
 // All in bytes. Runs of `bytes` at offset + at[e] + i0*stride0 + i1*stride1 + ..., with the entries
 // of the list innermost; without a list there is a single entry 0. A ragged list has lengths[e]
 // instead of `bytes`.
-struct Nest {
+struct LoopNest {
   struct Loop {
     int64_t count;
     int64_t stride;
@@ -30,7 +30,7 @@ struct Nest {
 };
 
 struct HandShape {
-  std::vector<Nest> nests;  // one after the other
+  std::vector<LoopNest> nests;  // one after the other
   // If structs > 1, the nests are fields, and all of them are repeated for each struct: at every
   // extent, or at those in a list.
   int64_t structs = 1;

@@ -48,8 +48,7 @@ int64_t pitch_of(const PlanNode& loop, int64_t each, int64_t line) {
 }
 
 // The entry that holds byte `at` of a sequence or list; `packed` has one offset more than entries.
-// A plain binary search: it is made once for each part, not for each slice as that of slice.cpp.
-size_t part_at(const std::vector<int64_t>& packed, int64_t at) {
+size_t entry_of(const std::vector<int64_t>& packed, int64_t at) {
   const auto after = std::upper_bound(packed.begin(), packed.end(), at);
   return std::min(static_cast<size_t>(after - packed.begin()), packed.size() - 1) - 1;
 }
@@ -124,14 +123,14 @@ StreamPart stream_part(const Plan& plan, std::byte* mem, int64_t count, int64_t 
         const std::vector<int64_t>& packed = node->layout->packed_offsets;
         if (node->size / static_cast<int64_t>(packed.size()) < kLeastPartBytes)
           return no_group(nullptr);
-        const size_t i = part_at(packed, at - begin);
+        const size_t i = entry_of(packed, at - begin);
         end = begin + packed[i + 1];
         begin += packed[i];
         return no_group(address(mem, node->layout->mem_offsets[i]));
       }
       case Kind::kSeq: {
         const std::vector<int64_t>& packed = node->layout->packed_offsets;
-        const size_t i = part_at(packed, at - begin);
+        const size_t i = entry_of(packed, at - begin);
         begin += packed[i];
         mem = address(mem, node->layout->mem_offsets[i]);
         node = node->children[i].get();

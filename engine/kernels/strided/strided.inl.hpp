@@ -128,17 +128,17 @@ template <Ahead kAhead, Unroll kUnroll, typename Copy>
   });
 }
 
-// Calls one() for each of `count` runs, by kTurns interleaved instructions. The hardware prefetcher
-// runs only a line or two ahead of each instruction's stride, so several instructions keep several
-// times as many lines under way: faster from DRAM. Not for short runs that are stored several
-// times, which were slower in some builds, for a reason not found
+// Calls one() for each of `count` runs, by kUnrolled interleaved instructions. The hardware
+// prefetcher runs only a line or two ahead of each instruction's stride, so several instructions
+// keep several times as many misses outstanding: faster from DRAM. Not for short runs that are
+// stored several times, which were slower in some builds, for a reason not found
 // (docs/experiments/2026-11-26-kernel-choices.md).
-template <int kTurns, typename One>
-[[gnu::always_inline]] inline void in_turns(int64_t count, One one) {
+template <int kUnrolled, typename One>
+[[gnu::always_inline]] inline void interleaved(int64_t count, One one) {
 #pragma GCC unroll 1
-  for (; count >= kTurns; count -= kTurns) {
+  for (; count >= kUnrolled; count -= kUnrolled) {
 #pragma GCC unroll 4
-    for (int i = 0; i < kTurns; ++i) one();
+    for (int i = 0; i < kUnrolled; ++i) one();
   }
 #pragma GCC unroll 1
   for (; count > 0; --count) one();
@@ -147,14 +147,14 @@ template <int kTurns, typename One>
 // Stores each run several times. Some CPUs fetch the lines of all stores in the store queue early.
 // If these lines share few L1 sets, they evict each other before their stores retire. Stores that
 // repeat a run add no line, so the queue holds fewer lines.
-template <int kTurns, typename Copy>
+template <int kUnrolled, typename Copy>
 [[gnu::always_inline]] inline void repeated_rows(const KernelCall& m, Copy copy) {
   // Copies: m would be read again after each store.
   const int64_t repeats = m.stores;
   const int64_t src_stride = m.inner.src_stride;
   const int64_t dst_stride = m.inner.dst_stride;
   each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
-    in_turns<kTurns>(m.inner.count, [&]() LACUNA_INLINE {
+    interleaved<kUnrolled>(m.inner.count, [&]() LACUNA_INLINE {
 #pragma GCC unroll 1
       for (int64_t k = repeats; k > 0; --k) {
         copy(dst, src);
@@ -182,7 +182,7 @@ template <typename Copy>
   const int64_t dst_stride = m.inner.dst_stride;
   each_row(m, [&](const std::byte* src, std::byte* dst) LACUNA_INLINE {
     int64_t at = 0;
-    in_turns<2>(runs, [&]() LACUNA_INLINE {
+    interleaved<2>(runs, [&]() LACUNA_INLINE {
       copy(dst, src + at);
       dst += dst_stride;
       // The compiler must not fold these additions: they are the delay.
