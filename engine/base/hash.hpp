@@ -16,6 +16,10 @@ constexpr size_t hash_slot(uint64_t key, unsigned bits) noexcept {
   return static_cast<size_t>((key * kGoldenRatio) >> (64 - bits));
 }
 
+// FNV-1a: hash = (hash ^ byte) * kFnvPrime for each byte, from kFnvOffset on.
+inline constexpr uint64_t kFnvOffset = 0xCBF29CE484222325U;
+inline constexpr uint64_t kFnvPrime = 0x100000001B3U;
+
 }  // namespace lacuna
 
 #endif  // LACUNA_ENGINE_BASE_HASH_HPP_

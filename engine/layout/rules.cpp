@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/checked.hpp"
+#include "base/hash.hpp"
 
 namespace lacuna {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 using Kind = LayoutNode::Kind;
 
 uint64_t mix(uint64_t h, uint64_t v) {
-  h ^= v + 0x9E3779B97F4A7C15u + (h << 6) + (h >> 2);
+  h ^= v + kGoldenRatio + (h << 6) + (h >> 2);
   h *= 0xFF51AFD7ED558CCDu;
   return h ^ (h >> 32);
 }

@@ -7,6 +7,7 @@
 // never to move it.
 #include <unordered_map>
 
+#include "base/hash.hpp"
 #include "type/type.hpp"
 
 namespace lacuna {
@@ -39,8 +40,8 @@ uint64_t power(uint64_t base, int64_t exponent) {
 
 // A basic's symbol depends on its name alone: FNV-1a mixes well enough for a few dozen names.
 uint64_t symbol(const Basic& basic) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : basic.name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  uint64_t hash = kFnvOffset;
+  for (const char c : basic.name) hash = (hash ^ static_cast<unsigned char>(c)) * kFnvPrime;
   const uint64_t reduced = hash % kPrime;
   return reduced != 0 ? reduced : 1;
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/hash.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/locks.hpp"
 #include "interpose/library/next.hpp"
@@ -141,8 +142,8 @@ void find_mpi_code() noexcept {
 }
 
 uint64_t tools_below() noexcept {
-  uint64_t hash = 14695981039346656037U;  // FNV-1a
-  look_below([&](bool is_tool) { hash = (hash ^ (is_tool ? 1U : 0U)) * 1099511628211U; });
+  uint64_t hash = kFnvOffset;
+  look_below([&](bool is_tool) { hash = (hash ^ (is_tool ? 1U : 0U)) * kFnvPrime; });
   return hash;
 }
 

@@ -20,6 +20,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/hash.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/policy/policy.hpp"
@@ -118,7 +119,7 @@ struct CallGroups {
   CallGroup none;  // of no call site
   CallGroup groups[kCallGroups];
   CallGroup* chosen = nullptr;  // set by the wrapper for the ObservedCall that follows
-  uint64_t random = 0x9E3779B97F4A7C15U;
+  uint64_t random = kGoldenRatio;
   CellTable* table = nullptr;
 
   CallGroups() noexcept {

@@ -167,6 +167,7 @@ extern "C" [[gnu::noinline, gnu::cold]] void lacuna_template_check_lookup(
     int64_t room) {
   const lacuna::compiled::Entry* const entry = lacuna::compiled::find_registered(type);
   if (entry == nullptr) return;
+  // FNV-1a's prime, by hand for the same reason as in places_of() (registry.hpp).
   auto mark = uint64_t(reinterpret_cast<uintptr_t>(entry->layout.kernels));
   for (const int64_t number : entry->layout.numbers)
     mark = (mark ^ uint64_t(number)) * 0x100000001B3U;

@@ -100,7 +100,8 @@ inline void set_spent(int64_t* place, int64_t spent) {
 
 inline uintptr_t number_of(MPI_Datatype type) { return (uintptr_t)type; }
 
-// The two places of a handle.
+// The two places of a handle. The hash constant (that of engine/base/hash.hpp) is written here, as
+// templates are compiled into users' programs, without the engine's headers.
 inline Entry* places_of(uintptr_t handle) {
   return lacuna_registry_1.places[(uint64_t(handle) * 0x9E3779B97F4A7C15U) >> (64 - kPlaceBits)];
 }

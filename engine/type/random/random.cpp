@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/hash.hpp"
 #include "type/random/draw.hpp"
 #include "type/typemap.hpp"
 
@@ -339,7 +340,7 @@ class Generator : detail::Draw {
 
 Random::Random(uint64_t seed) {
   for (uint64_t& word : state_) {
-    seed += 0x9e3779b97f4a7c15;
+    seed += kGoldenRatio;
     uint64_t z = seed;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;

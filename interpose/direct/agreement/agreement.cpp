@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "base/options.hpp"
 #include "interpose/direct/agreement/card.hpp"
 #include "interpose/direct/agreement/launched.hpp"
@@ -47,7 +48,7 @@ uint64_t build_id() noexcept {
   constexpr uint64_t kSizes[] = {sizeof(Card), sizeof(Region), sizeof(MPI_Datatype),
                                  sizeof(MPI_Status), sizeof(void*)};
   uint64_t hash = kSourceId;
-  for (const uint64_t size : kSizes) hash = (hash ^ size) * 1099511628211U;  // as in FNV-1a
+  for (const uint64_t size : kSizes) hash = (hash ^ size) * kFnvPrime;
   return hash;
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/hash.hpp"
 #include "base/options.hpp"
 
 namespace lacuna {
@@ -18,7 +19,7 @@ class Hash {
  public:
   void add(const void* data, size_t bytes) noexcept {
     const auto* byte = static_cast<const unsigned char*>(data);
-    for (size_t i = 0; i < bytes; ++i) hash_ = (hash_ ^ byte[i]) * 1099511628211U;  // FNV-1a
+    for (size_t i = 0; i < bytes; ++i) hash_ = (hash_ ^ byte[i]) * kFnvPrime;
   }
   bool add_variable(const char* name) noexcept {
     const char* text = std::getenv(name);
@@ -30,7 +31,7 @@ class Hash {
   uint64_t value() const noexcept { return hash_ != 0 ? hash_ : 1; }
 
  private:
-  uint64_t hash_ = 14695981039346656037U;
+  uint64_t hash_ = kFnvOffset;
 };
 
 int64_t integer_of(const char* name, int64_t least) noexcept {
