@@ -139,11 +139,15 @@ def symbols(program: Path) -> set[str]:
 
 REMARK = re.compile(
     r"^[^:]*?(\w+\.c(?:pp)?):(\d+):\d+: remark: (MPI_\w+) "
-    r"(specialized|left as it is|asks when it runs): (.*) \[-Rpass"
+    r"(specialized|left as it is|looks its type up at run time): (.*) \[-Rpass"
 )
 REMARKS = ("-Rpass=lacuna", "-Rpass-missed=lacuna", "-mllvm", "-lacuna-verify")
 
-VERBS = {"specialized": "specialized", "left": "left as it is", "asks": "asks when it runs"}
+VERBS = {
+    "specialized": "specialized",
+    "left": "left as it is",
+    "asks": "looks its type up at run time",
+}
 
 
 def said(remarks: str) -> dict[int, set[tuple[str, str]]]:

@@ -34,7 +34,7 @@ PROGRAMS = {
 REMARKS = ("-Rpass=lacuna", "-Rpass-missed=lacuna", "-mllvm", "-lacuna-verify")
 REMARK = re.compile(
     r"(\w+)\.f90:(\d+):\d+: remark: (MPI_\w+) "
-    r"(specialized|left as it is|asks when it runs): (.*) \[-Rpass"
+    r"(specialized|left as it is|looks its type up at run time): (.*) \[-Rpass"
 )
 
 pytestmark = pytest.mark.skipif(

@@ -207,8 +207,8 @@ def test_a_record_is_explained(tmp_path: Path) -> None:
     assert {"specialized", "removed", "left as it is"} <= {site["outcome"] for site in sites}
     assert any("4, 1, 9, double" in site["detail"] for site in sites)
     assert any(site["remedy"].startswith("compile and link with --lto") for site in sites)
-    # Each call that asks is told what would spare it that.
-    asking = {site["detail"]: site["remedy"] for site in sites if "asks" in site["outcome"]}
+    # Each call that looks its type up is told how to avoid that.
+    asking = {site["detail"]: site["remedy"] for site in sites if "looks" in site["outcome"]}
     assert "the type is an argument of the function" in asking
     assert len(asking) > 2
     assert all(asking.values()), asking

@@ -35,7 +35,7 @@ void leaked(int to) {
 void leaked_in_a_loop(int n, int to) {
   for (int i = 0; i < n; ++i) {
     MPI_Datatype type;
-    MPI_Type_vector(i, 1, 8, MPI_DOUBLE, &type);  // warned: another one made in each turn
+    MPI_Type_vector(i, 1, 8, MPI_DOUBLE, &type);  // warned: another one made in each iteration
     MPI_Type_commit(&type);
     MPI_Send(data, 1, type, to, 0, MPI_COMM_WORLD);
   }
@@ -62,7 +62,7 @@ void freed_on_a_way(int n, int to) {
   MPI_Ssend(data, 1, type, to, 0, MPI_COMM_WORLD);
   if (n > 7) MPI_Type_free(&type);
 }
-// The same type in each turn; one that differs, or is made once, or is not made at all any more.
+// The same type in each iteration; one that differs, is made once, or is not made at all any more.
 void made_in_a_loop(int n, int to) {
   for (int i = 0; i < n; ++i) {
     MPI_Datatype type;

@@ -32,7 +32,7 @@ became() {
   grep -q 'remark: ' "$1" || return 0
   remarks=$folder/remarks
   grep 'remark: ' "$1" > "$remarks"
-  echo "$here: $(grep -c ' specialized: ' "$remarks") calls specialized, $(grep -c ' asks when it runs: ' "$remarks") ask when they run," \
+  echo "$here: $(grep -c ' specialized: ' "$remarks") calls specialized, $(grep -c ' looks its type up at run time: ' "$remarks") look their type up at run time," \
     "$(grep -c ' left as it is: ' "$remarks") left," \
     "$(grep -c ' removed: ' "$remarks") types removed, $(grep -c ' registers kernels' "$remarks") types with kernels for calls that are not seen"
 }

@@ -55,7 +55,8 @@ bool Specializer::look_up(llvm::CallBase& call, const Mover& row, llvm::StringRe
   remarks_.emit([&] {
     return llvm::OptimizationRemark("lacuna", "Asks", &call)
            << llvm::ore::NV("Function", row.name)
-           << (only_reports ? " can ask when it runs: " : " asks when it runs: ")
+           << (only_reports ? " can look its type up at run time: "
+                            : " looks its type up at run time: ")
            << llvm::ore::NV("Reason", why);
   });
   if (only_reports) return true;

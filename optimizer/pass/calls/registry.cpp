@@ -266,7 +266,7 @@ bool make_counted(const Type& type, const Library& library, llvm::IRBuilder<>& b
     result.pack->eraseFromParent();
     result.unpack->eraseFromParent();
     result.prefix->eraseFromParent();
-    why = "it has more numbers of the run time than are taken";
+    why = "it has more run-time parameters than a registered type may have";
     return false;
   }
   const auto place = size_t(llvm::find(numbers, all.count) - numbers.begin());

@@ -146,7 +146,8 @@ void warn_of_errors(llvm::Function& function, const Library& library,
     const bool is_main = function.getName() == "main" || function.getName() == "_QQmain";
     if (!life.is_freed && (is_in_loop || (returns && !is_main))) {
       warn(*call, row.name, "Leaked",
-           is_in_loop ? "the type is never freed, and another one made in each turn of a loop"
+           is_in_loop ? "the type is never freed, and another one made in each iteration of "
+                        "a loop"
                       : "the type is never freed, and nobody else has it",
            remarks);
     }
@@ -172,14 +173,14 @@ void warn_of_loops(llvm::Function& function, llvm::OptimizationRemarkEmitter& re
     if (loop == nullptr) continue;
     llvm::SmallVector<llvm::BasicBlock*, 4> latches;
     loop->getLoopLatches(latches);
-    const bool in_each_turn = llvm::all_of(
+    const bool in_each_iteration = llvm::all_of(
         latches, [&](llvm::BasicBlock* latch) { return tree.dominates(call->getParent(), latch); });
     const bool is_the_same = llvm::all_of(llvm::drop_end(call->args()), [&](const llvm::Use& use) {
       return loop->isLoopInvariant(use.get());
     });
-    if (in_each_turn && is_the_same) {
+    if (in_each_iteration && is_the_same) {
       warn(*call, raised(call)->name, "Loop",
-           "each turn of a loop makes an equal type: make it once, before", remarks);
+           "each iteration of a loop makes an equal type: make it once, before the loop", remarks);
     }
   }
 }

@@ -121,7 +121,7 @@ const Type* Resolver::merged(llvm::ArrayRef<llvm::Value*> values, bool are_pairs
     }
     const Type* found = are_pairs ? result_of(value) : find(value);
     if (found == nullptr) return nullptr;
-    if (!found->is_constant()) return no("types with numbers of the run time meet here");
+    if (!found->is_constant()) return no("types with run-time parameters meet here");
     if (result != nullptr && !equal(*result, *found)) return no("different types meet here");
     may_be_null = may_be_null || found->may_be_null;
     result = found;
@@ -166,7 +166,7 @@ const Type* Resolver::in_global(llvm::GlobalVariable& global) {
     }
     const Type* found = find(value);
     if (found == nullptr) return nullptr;
-    if (!found->is_constant()) return no("the variable's type has numbers of the run time");
+    if (!found->is_constant()) return no("the variable's type has run-time parameters");
     if (result != nullptr && !equal(*result, *found))
       return no("the variable holds different types");
     result = found;

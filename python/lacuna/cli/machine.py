@@ -40,7 +40,8 @@ def machine_command(
         typer.Option(
             "--fit",
             metavar="ROW",
-            help="Find this CPU's habits by timing (a minute), from this row on: generic.",
+            help="Measure which instruction sequences this CPU runs fastest (a minute), starting "
+            "from this row of defaults: generic.",
         ),
     ] = None,
 ) -> None:

@@ -23,7 +23,7 @@ _OUTCOMES = {
     "Specialized": "specialized",
     "Removed": "removed",
     "Unmerged": "not merged",
-    "Asks": "asks when it runs",
+    "Asks": "looks its type up at run time",
 }
 # A remedy for each reason (by words in it): for calls that were left as they are, and for those
 # that look their type up when they run and could be specialized when they are compiled.
@@ -39,7 +39,7 @@ _REMEDIES = {
     "never made here": _LTO,
     "initialized variable": "leave the variable without a value at first, or MPI_DATATYPE_NULL",
     "volatile": "a variable that is neither volatile nor atomic",
-    "numbers of the run time": "make the type in the function that uses it, on the same path",
+    "run-time parameters": "make the type in the function that uses it, on the same path",
     "different types": "a variable for each type, and a call for each",
     "changes in a loop": "make the type before the loop, or in the iteration that uses it",
     "arrays are not known": "fill the constructor's arrays in the function that calls it",

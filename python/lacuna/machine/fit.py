@@ -81,7 +81,7 @@ def _setting(setting: dict[str, float]) -> str:
 
 def _table(found: dict[str, Any]) -> Table:
     table = Table(box=SIMPLE_HEAD)
-    table.add_column("habit")
+    table.add_column("property")
     table.add_column("value")
     table.add_column("speed", justify="right")
     table.add_column("")
