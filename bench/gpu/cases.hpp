@@ -29,7 +29,7 @@ struct Case {
   int64_t low = 0;     // offset of the first byte of memory, a multiple of 256, at most 0
   int64_t span = 0;    // bytes of memory from there
   double touched = 0;  // bytes of sectors that hold data
-  double partly = 0;   // bytes of those sectors that hold other bytes, too
+  double partly = 0;   // bytes of the touched sectors that also hold gaps
   lacuna_type* type = nullptr;
   int64_t count = 1;
   std::string left_out;  // what is not measured, and why

@@ -18,7 +18,7 @@ void copy(std::byte* dst, const std::byte* src, int64_t bytes) noexcept {
 
 #include "kernels/rows.inl.hpp"
 
-// Transposes too: they differ only in the order of traversal, which is free.
+// Transposes too: a transpose may be traversed in any order.
 void strided(const KernelCall& m) noexcept {
   each_row(m, [&](const std::byte* src, std::byte* dst) {
     for (int64_t j = 0; j < m.inner.count; ++j)

@@ -82,7 +82,8 @@ bool has_receives_of_shared_memory(const ReportRow& row) {
          (row.handled() == 0 || sends_and_receives);
 }
 
-// "12 contiguous, 3 no memory for packed data". Without receives of the kind above.
+// "12 contiguous, 3 no memory for packed data". Without declined receives whose data came through
+// shared memory (see above).
 std::string reasons(const ReportRow& row) {
   std::string text;
   for (size_t i = 0; i < kOutcomes; ++i) {

@@ -51,7 +51,7 @@ bool is_of_program(const void* address) noexcept {
     uintptr_t address;
     bool answer;
   } question{reinterpret_cast<uintptr_t>(address), false};
-  // The program is the first.
+  // dl_iterate_phdr() visits the program first.
   dl_iterate_phdr(
       [](dl_phdr_info* object, size_t, void* data) {
         auto* asked = static_cast<Question*>(data);

@@ -22,7 +22,7 @@ class Evict : public Way {
   void round(Phases* phases) override {
     if (m_.rank != 0) return;
     read();
-    read();  // twice, so that the set is in its steady place in the caches
+    read();  // twice, so that the set is where later rounds find it in the caches
     Laps laps(phases);
     pack();
     laps.end(&Phases::pack);

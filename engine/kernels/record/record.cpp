@@ -134,7 +134,7 @@ std::shared_ptr<Record> make_record(std::vector<RecordRun> runs, int64_t extent,
   }
   made->lane = widest_lane(runs, extent);
   if (!suits(runs, extent)) {
-    // No tables.
+    // No tables: the runs do not suit them (suits()).
   } else if (vector_bytes != 0 && made->lane >= least_lane) {
     if (!make_gather(runs, extent, made->size, made->lane, vector_bytes, made->gather) ||
         !make_scatter(runs, extent, made->lane, vector_bytes, made->scatter)) {

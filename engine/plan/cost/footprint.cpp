@@ -100,7 +100,7 @@ class Walk {
     return found;
   }
 
-  // Puts `loop` over `child` into `all`, which has nothing but cycles so far.
+  // Adds the footprint of `loop` over `child` to `all`, in which only cycles have been set.
   void take(Footprint& all, Footprint child, const Loop& loop) const {
     const LineCount lines =
         repeated({child.lines, child.begin, child.end}, loop, machine_.line_bytes);

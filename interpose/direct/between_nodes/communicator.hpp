@@ -26,8 +26,8 @@ struct NodesComm {
   int tag = kFirstCallTag;     // of the pieces of the current call
   std::vector<uint8_t> votes;  // scratch, one for each rank
 
-  // Votes take time. After a vote in vain, calls of this kind are left to the library without one;
-  // each time twice as many.
+  // Votes take time. After a vote that led to no call, calls of this kind are left to the library
+  // without one; each time twice as many.
   struct BackOff {
     uint64_t calls = 0;
     uint64_t no_vote_until = 0;

@@ -33,7 +33,7 @@ constexpr int64_t kLeastBytes = int64_t{64} << 10;
 template <bool kSends>
 class Flow {
  public:
-  // `ring`: room for kPieces pieces, for data with gaps.
+  // `ring`: memory for kPieces pieces of data with gaps; not used for data without.
   void start(const PairData& pair_data, int rank, int tag, std::byte* ring) noexcept {
     data_ = &pair_data;
     rank_ = rank;

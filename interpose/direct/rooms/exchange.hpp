@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Turn: one collective call in a room. Each rank that sends data reserves a region with a window
-// for each receiver, or one for all. It packs into them, piece by piece, while it unpacks from the
-// windows of the others: two passes over the data, whatever their size.
+// One collective call in a room. Each rank that sends data reserves a region with a window for each
+// receiver, or one for all. It packs into them, piece by piece, while it unpacks from the windows
+// of the others: two passes over the data, whatever their size.
 #ifndef LACUNA_INTERPOSE_DIRECT_ROOMS_EXCHANGE_HPP_
 #define LACUNA_INTERPOSE_DIRECT_ROOMS_EXCHANGE_HPP_
 

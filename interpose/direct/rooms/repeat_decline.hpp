@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Passing: a quick no for collectives of a room that were left to the library the last time (few
-// bytes, or votes closed by back-off) and in which no side would be packed. The full path to the
-// same decision would take a large part of the time of the libraries' whole call
+// Votes no at once in a collective call of a room whose last equal call was declined (few bytes, or
+// votes closed by back-off) and in which no side would be packed. The full path to the same
+// decision would take a large part of the time of the libraries' whole call
 // (docs/experiments/2026-11-26-direct-path-choices.md).
 //
 // A no is always correct, also if what is remembered no longer holds: the library then does a call

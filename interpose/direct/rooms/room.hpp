@@ -96,9 +96,9 @@ struct Member {
   int64_t offset = 0;  // of its region in its arena
 };
 
-// Back-off: votes take time. After some votes in vain a rank votes no at once, up to the
-// next multiple of `next_interval` calls, which doubles each time. Ranks that began to do so at
-// different times thus vote together again.
+// Back-off: votes take time. After some votes that led to no call a rank votes no at once, up
+// to the next multiple of `next_interval` calls, which doubles each time. Ranks that began to do so
+// at different times thus vote together again.
 struct BackOff {
   int votes_in_vain = 0;  // votes that led to no call in the room, one after the other
   uint64_t no_vote_until = 0;

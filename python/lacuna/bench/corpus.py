@@ -12,7 +12,7 @@ from lacuna.base import paths
 from lacuna.base.errors import Exit, LacunaError
 from lacuna.engine import Type
 
-# In the order of the tables.
+# In the order in which tables and plots show them.
 FAMILIES = [
     "gropp",
     "ddtbench",

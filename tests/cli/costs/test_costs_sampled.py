@@ -108,8 +108,9 @@ def test_what_is_moved_and_not_timed_is_counted(tmp_path, mpi, direct):
 
 
 @pytest.mark.parametrize("mpi", list(MPIS))
-def test_collectives_that_pass_by_their_room_are_told_of(tmp_path, mpi):
-    # After a few in vain, a call does not ask the room: its type and bytes are told all the same.
+def test_collectives_declined_without_a_vote_are_reported(tmp_path, mpi):
+    # After some votes that led to nothing, a call is declined without a vote: its type and bytes
+    # are reported all the same.
     report = report_of(tmp_path, mpi, "alone", LACUNA_DIRECT="1")
     texts = [one["text"] for one in report["types"]]
     rows = [row for row in report["rows"] if row["function"] == "MPI_Alltoallw"]

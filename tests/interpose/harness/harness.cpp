@@ -336,6 +336,6 @@ int main(int argc, char** argv) {
       good && (expect == Expect::kWhatever || dlsym(RTLD_DEFAULT, "lacuna_interposed") != nullptr);
   for (const std::string& name : names) good = run_topic(name, expect) && good;
   const int failures = g_failures;
-  MPI_Finalize();  // a topic may have left checks for it
+  MPI_Finalize();  // may run checks that a topic has registered for it
   return good && g_failures == failures ? 0 : 1;
 }

@@ -18,8 +18,8 @@ constexpr char kGap = 0x5a;
 
 char byte(int64_t i, int salt) { return static_cast<char>(i * 7 + i / 251 + salt); }
 
-// `bytes` in runs of `run` bytes (the last one may be shorter), at a third of the space; no gaps if
-// `run` is 0. With the data of all pairs in one buffer, each begins at `at`.
+// `bytes` in runs of `run` bytes (the last one may be shorter), each run at three times its packed
+// offset; no gaps if `run` is 0. With the data of all pairs in one buffer, each begins at `at`.
 struct Part {
   Part(int64_t wanted, int run_bytes, int64_t begin) : bytes(wanted), run(run_bytes), at(begin) {
     if (run == 0) {

@@ -156,7 +156,8 @@ class Run {
     finish(round, requests, of, persistent, of_persistent);
     if (!round.free_early) free_types(&in, &out);
     for (Live& live : in) keep(name_ + live.message->text(program_.types), std::move(live.buffer));
-    MPI_Barrier(comm_);  // what was sent and freed has arrived, before its memory goes
+    // all messages, also of freed requests, have arrived before their memory is freed
+    MPI_Barrier(comm_);
   }
 
   static void free_type(MPI_Datatype* type) {

@@ -155,8 +155,8 @@ TEST_F(Rooms, ARankThatHasLeftAllRoomsIsNotWaitedFor) {
   EXPECT_FALSE(vote_on(&kWithGaps));
 }
 
-// A rank votes no after four votes in vain, up to a multiple of 32, then of 64, up to 1024: ranks
-// that began to do so at different times vote together again.
+// A rank votes no after four votes that led to no call, up to a multiple of 32, then of 64, up to
+// 1024: ranks that began to do so at different times vote together again.
 TEST_F(Rooms, VotesInVainBackOffUpToCommonCalls) {
   std::vector<uint64_t> voted;
   for (int i = 0; i < 6000; ++i) {
