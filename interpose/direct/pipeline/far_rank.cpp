@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kNotesInWindow = 32;
 
-// Never destroyed: MPI_Finalize may come after the destructors of static objects. An empty map needs
-// no memory of its own.
+// Never destroyed: MPI_Finalize may come after the destructors of static objects. An empty map
+// needs no memory of its own.
 std::unordered_map<int, FarRank>& far_ranks() noexcept {
   using Ranks = std::unordered_map<int, FarRank>;
   alignas(Ranks) static std::byte place[sizeof(Ranks)];
