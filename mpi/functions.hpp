@@ -2,8 +2,8 @@
 //
 // MpiFunctions: the few functions of MPI that decoding needs, as pointers, so that the same code
 // serves programs linked to MPI (mpi/direct.cpp) and the preload libraries, which reach MPI by
-// symbol lookup only (interpose/library/next.cpp). The large-count forms are null where the library lacks
-// them (before MPI 4.0; Open MPI 5).
+// symbol lookup only (interpose/library/next.cpp). The large-count forms are null where the library
+// lacks them (before MPI 4.0; Open MPI 5).
 #ifndef LACUNA_MPI_FUNCTIONS_HPP_
 #define LACUNA_MPI_FUNCTIONS_HPP_
 

@@ -90,7 +90,7 @@ struct Report {
   int64_t reporting = 1;  // those whose numbers are in here
   double seconds = 0;     // from MPI_Init to MPI_Finalize, of the slowest rank
   int64_t pool_mb = 0;
-  bool may_pipeline = false;  // messages between nodes could go in pieces (LACUNA_PIPELINE)
+  bool may_pipeline = false;      // messages between nodes could go in pieces (LACUNA_PIPELINE)
   std::vector<ReportType> types;  // [0]: all that are not named
   std::vector<ReportRow> rows;
   CompiledCounts compiled;

@@ -52,7 +52,8 @@ bool all_tokens_arrived(const Peer& peer) noexcept {
 }
 
 bool may_settle() noexcept {
-  return g_are_counted && shows_token_page() && peers().size() <= kMostCountedPeers && can_check_readable();
+  return g_are_counted && shows_token_page() && peers().size() <= kMostCountedPeers &&
+         can_check_readable();
 }
 
 // The word is read first. Each sender counts before it writes, so every count that precedes a write

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // LACUNA_VERIFY: if a library gets a byte wrong, the difference is found in every way that data
-// move, and the program gets the library's result. (tests/cli/run/test_watch.py checks what is logged.)
+// move, and the program gets the library's result. (tests/cli/run/test_watch.py checks what is
+// logged.)
 #include <cstring>
 
 #include "tests/interpose/faults/faulty_below.hpp"
