@@ -41,13 +41,13 @@ struct Terms {
   direct::Secret secret{};
 };
 
+bool is_within_nodes() noexcept { return option_text(OptionId::kPipeline) == "all"; }
+
 struct Vote {
   uint64_t build = kSourceId;
   int32_t willing = 0;
-  int32_t reserved = 0;
+  int32_t within_nodes = is_within_nodes() ? 1 : 0;
 };
-
-bool within_nodes() noexcept { return option_text(OptionId::kPipeline) == "all"; }
 
 // Rank 0 has the sum of all votes afterwards.
 bool gather_votes(MPI_Comm comm, Vote* vote) noexcept {
@@ -65,7 +65,10 @@ bool gather_votes(MPI_Comm comm, Vote* vote) noexcept {
         MPI_SUCCESS) {
       return false;
     }
-    if (other.build != vote->build || other.willing == 0) vote->willing = 0;
+    if (other.build != vote->build || other.within_nodes != vote->within_nodes ||
+        other.willing == 0) {
+      vote->willing = 0;
+    }
   }
   return true;
 }
@@ -76,7 +79,7 @@ bool broadcast(MPI_Comm comm, Terms* terms) noexcept {
 
 // The first rank that is not on this node. kNobody: all are.
 int first_far_rank() noexcept {
-  if (within_nodes()) return 1;
+  if (is_within_nodes()) return 1;
   for (int rank = 1; rank < runtime().size; ++rank) {
     const auto is_rank = [&](const direct::Peer& peer) { return peer.rank == rank; };
     if (std::ranges::none_of(direct::peers(), is_rank)) return rank;
@@ -190,7 +193,7 @@ std::string_view agree_on_pipelining(bool willing) noexcept {
   }
   agreed.piece_bytes = terms.piece_bytes;
   agreed.window = direct::window_of(runtime().size);
-  agreed.within_nodes = within_nodes();
+  agreed.within_nodes = is_within_nodes();
   direct::change_secret(terms.secret);
   direct::stop_counting_tokens();
   direct::start_pipeline(agreed);

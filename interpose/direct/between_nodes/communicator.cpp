@@ -133,7 +133,7 @@ NodesComm* comm_between_nodes(MPI_Comm comm) noexcept {
 bool must_vote(NodesComm* nodes, Kind kind) noexcept {
   NodesComm::BackOff& back_off = nodes->back_offs[static_cast<size_t>(kind)];
   nodes->tag = kFirstCallTag + (nodes->tag + 1) % kCallTags;
-  return ++back_off.calls > back_off.no_vote_until || runtime().always;
+  return ++back_off.calls > back_off.no_vote_until;
 }
 
 bool vote(MPI_Comm comm, NodesComm* nodes, Kind kind, Wish wish) noexcept {
