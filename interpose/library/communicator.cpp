@@ -101,6 +101,11 @@ bool has_plain_ranks([[maybe_unused]] MPI_Comm comm) noexcept {
   return true;
 }
 
+int do_not_copy_attribute(MPI_Comm, int, void*, void*, void*, int* flag) noexcept {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
 MPI_Comm comm_of_unattached_errors() {
   const Runtime& rt = runtime();
   if (rt.flavour != Flavour::kMpich || rt.mpich_major < 5) return rt.comm_world;

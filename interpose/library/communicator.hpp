@@ -43,6 +43,9 @@ bool is_communicator(MPI_Comm comm);
 // communicators (MPIX_Stream_recv, MPIX_Recv_enqueue).
 bool has_plain_ranks(MPI_Comm comm) noexcept;
 
+// For attributes that a duplicate of a communicator does not inherit.
+int do_not_copy_attribute(MPI_Comm, int, void*, void*, void*, int* flag) noexcept;
+
 // The group whose ranks are the sources and destinations of messages on `comm`: the remote one of
 // an intercommunicator (`inter`). The caller frees it. False: the library refused.
 bool group_of_peers(MPI_Comm comm, MPI_Group* group, int* inter) noexcept;

@@ -20,6 +20,7 @@
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/observe/log.hpp"
+#include "interpose/policy/policy.hpp"
 #include "interpose/requests/table.hpp"
 #include "interpose/types/guard.hpp"
 #include "interpose/types/packing.hpp"
@@ -92,9 +93,6 @@ bool promise(const PlanPtr& plan, const void* buf, MPI_Count count, int64_t byte
   outgoing->account = account;
   return true;
 }
-
-// Smaller messages take no less time in pieces.
-constexpr int64_t kLeastPipelined = int64_t{64} << 10;
 
 // The rank of MPI_COMM_WORLD to which such a message goes in pieces. -1: it does not.
 int pipelined_to(MPI_Comm comm, int dest, const Decision& decision) noexcept {

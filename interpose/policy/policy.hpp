@@ -71,6 +71,9 @@ struct Rulebook {
 // What holds in both; the rules of the direct path are those of `one`.
 Rulebook both(const Rulebook& one, const Rulebook& other);
 
+// Between nodes, smaller data take no less time in pieces (direct/pipeline/).
+inline constexpr int64_t kLeastPipelined = int64_t{64} << 10;
+
 // Whether packing first pays; `messages` is for sends, receives and the direct path.
 bool pays(const Rulebook& messages, Operation operation, const DataShape& load) noexcept;
 

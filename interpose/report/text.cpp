@@ -8,6 +8,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "interpose/policy/policy.hpp"
 #include "interpose/report/data.hpp"
 #include "lacuna/lacuna.h"
 
@@ -183,11 +184,10 @@ std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
 }
 
 bool sends_large_messages(const ReportRow& row) {
-  constexpr int64_t kLarge = int64_t{64} << 10;
   const FunctionFacts& facts = facts_of(row.function);
   const int64_t messages = count(row, Outcome::kHandled) + count(row, Outcome::kLongRuns);
   return facts.group == FunctionGroup::kP2p && facts.packs && messages > 0 &&
-         row.bytes_handled + row.bytes_declined >= kLarge * row.calls();
+         row.bytes_handled + row.bytes_declined >= kLeastPipelined * row.calls();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "interpose/direct/node/peers.hpp"
@@ -28,12 +29,6 @@ constinit char g_unsuitable = 0;  // attribute value: the library does all calls
 int forget(MPI_Comm, int, void* value, void*) noexcept {
   if (value == &g_unsuitable) return MPI_SUCCESS;
   delete static_cast<NodesComm*>(value);
-  return MPI_SUCCESS;
-}
-
-// A duplicate of a communicator does not inherit the attribute.
-int do_not_copy(MPI_Comm, int, void*, void*, void*, int* flag) noexcept {
-  *flag = 0;
   return MPI_SUCCESS;
 }
 
@@ -61,7 +56,6 @@ std::unique_ptr<NodesComm> make(MPI_Comm comm, MPI_Group group, int ranks) noexc
   const Next& next = next_functions();
   const auto size = static_cast<size_t>(ranks);
   auto nodes = std::make_unique<NodesComm>();
-  nodes->votes.resize(size);
   nodes->world.resize(size);
   nodes->room.members.resize(size);
   std::vector<int> all(size);
@@ -78,14 +72,29 @@ std::unique_ptr<NodesComm> make(MPI_Comm comm, MPI_Group group, int ranks) noexc
   return nullptr;
 }
 
+struct Range {
+  Wish least;
+  Wish most;
+};
+
+// Collective: the range of what the ranks wish. Nothing: the library has failed.
+std::optional<Range> gather(MPI_Comm comm, size_t size, Wish wish, const char* what) noexcept {
+  uint8_t wishes[kMostRanks];
+  const auto own = static_cast<uint8_t>(wish);
+  const ListedWait note(what);
+  if (next_functions().MPI_Allgather(&own, 1, runtime().byte, wishes, 1, runtime().byte, comm) !=
+      MPI_SUCCESS) {
+    return {};
+  }
+  const auto [least, most] = std::minmax_element(wishes, wishes + size);
+  return Range{Wish{*least}, Wish{*most}};
+}
+
 // Collective. Whether all ranks say so.
-bool all_have(MPI_Comm comm, bool mine, int size) noexcept {
-  uint8_t votes[kMostRanks];
-  const uint8_t own = mine ? 1 : 0;
-  const ListedWait note("until all ranks of a communicator have made what collectives need");
-  return next_functions().MPI_Allgather(&own, 1, runtime().byte, votes, 1, runtime().byte, comm) ==
-             MPI_SUCCESS &&
-         std::all_of(votes, votes + size, [](uint8_t one) { return one != 0; });
+bool all_have(MPI_Comm comm, bool mine, size_t size) noexcept {
+  const auto found = gather(comm, size, mine ? Wish::kIndifferent : Wish::kNo,
+                            "until all ranks of a communicator have made what collectives need");
+  return found && found->least != Wish::kNo;
 }
 
 NodesComm* discover(MPI_Comm comm) noexcept {
@@ -99,7 +108,7 @@ NodesComm* discover(MPI_Comm comm) noexcept {
       std::unique_ptr<NodesComm> made = make(comm, group, size);
       if (made != nullptr && next.MPI_Comm_set_attr(comm, g_key, made.get()) == MPI_SUCCESS)
         nodes = made.release();
-      if (!all_have(comm, nodes != nullptr, size)) nodes = nullptr;
+      if (!all_have(comm, nodes != nullptr, static_cast<size_t>(size))) nodes = nullptr;
     }
     next.MPI_Group_free(&group);
   }
@@ -111,8 +120,8 @@ NodesComm* discover(MPI_Comm comm) noexcept {
 }  // namespace
 
 bool make_comm_key() noexcept {
-  g_has_key = next_functions().MPI_Comm_create_keyval(&do_not_copy, &forget, &g_key, nullptr) ==
-              MPI_SUCCESS;
+  g_has_key = next_functions().MPI_Comm_create_keyval(&do_not_copy_attribute, &forget, &g_key,
+                                                      nullptr) == MPI_SUCCESS;
   return g_has_key;
 }
 
@@ -137,18 +146,10 @@ bool must_vote(NodesComm* nodes, Kind kind) noexcept {
 }
 
 bool vote(MPI_Comm comm, NodesComm* nodes, Kind kind, Wish wish) noexcept {
-  std::vector<uint8_t>& votes = nodes->votes;
-  const auto own = static_cast<uint8_t>(wish);
-  {
-    const ListedWait note("collective call: until all ranks have voted on pieces between nodes");
-    if (next_functions().MPI_Allgather(&own, 1, runtime().byte, votes.data(), 1, runtime().byte,
-                                       comm) != MPI_SUCCESS) {
-      return false;
-    }
-  }
-  const auto [least, most] = std::minmax_element(votes.begin(), votes.end());
-  const bool is_agreed =
-      *least != static_cast<uint8_t>(Wish::kNo) && *most == static_cast<uint8_t>(Wish::kYes);
+  const auto found = gather(comm, nodes->world.size(), wish,
+                            "collective call: until all ranks have voted on pieces between nodes");
+  if (!found) return false;
+  const bool is_agreed = found->least != Wish::kNo && found->most == Wish::kYes;
   NodesComm::BackOff& back_off = nodes->back_offs[static_cast<size_t>(kind)];
   if (is_agreed) {
     back_off.interval = 1;

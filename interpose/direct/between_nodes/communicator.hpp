@@ -21,10 +21,9 @@ namespace lacuna::direct {
 enum class Wish : uint8_t { kNo = 0, kIndifferent = 1, kYes = 2 };
 
 struct NodesComm {
-  Room room;                   // members and neighbours alone: nothing goes through shared memory
-  std::vector<int> world;      // the ranks of its members in MPI_COMM_WORLD
-  int tag = kFirstCallTag;     // of the pieces of the current call
-  std::vector<uint8_t> votes;  // scratch, one for each rank
+  Room room;                // members and neighbours alone: nothing goes through shared memory
+  std::vector<int> world;   // the ranks of its members in MPI_COMM_WORLD
+  int tag = kFirstCallTag;  // of the pieces of the current call
 
   // Votes take time. After a vote that led to no call, calls of this kind are left to the library
   // without one; each time twice as many.

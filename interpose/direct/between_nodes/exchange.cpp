@@ -26,8 +26,6 @@ namespace {
 // way at both of its ends.
 constexpr int kFlows = 4;
 constexpr int kPieces = 8;
-// Smaller data take no less time in pieces.
-constexpr int64_t kLeastBytes = int64_t{64} << 10;
 
 // Data from this rank to another, or from another to this one. Pieces go in order.
 template <bool kSends>
@@ -206,9 +204,9 @@ void for_each_pair_data(const Room& room, const Function& function) noexcept {
 bool pays_in_pieces(const PairData& data) noexcept {
   if (data.with_gaps == nullptr || data.bytes == 0) return false;
   if (runtime().always) return true;
-  return data.bytes >= kLeastBytes && (runtime().flavour != Flavour::kOpenMpi ||
-                                       pays(*runtime().messages, Operation::kSend,
-                                            shape_of(*data.with_gaps, data.count, data.bytes)));
+  return data.bytes >= kLeastPipelined && (runtime().flavour != Flavour::kOpenMpi ||
+                                           pays(*runtime().messages, Operation::kSend,
+                                                shape_of(*data.with_gaps, data.count, data.bytes)));
 }
 
 }  // namespace

@@ -82,12 +82,6 @@ int forget_comm(MPI_Comm, int, void* value, void*) noexcept {
   return MPI_SUCCESS;
 }
 
-// A duplicate of a communicator does not inherit the attribute.
-int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) noexcept {
-  *flag = 0;
-  return MPI_SUCCESS;
-}
-
 void sweep_closing() noexcept {
   for (Ranks** link = &g_closing; *link != nullptr;) {
     Ranks* const ranks = *link;
@@ -280,8 +274,8 @@ bool start_ranks() noexcept try {
   for (const Peer& peer : all) g_lookup->here.push_back(peer.rank);
   g_lookup->there.resize(all.size());
   if (next.MPI_Comm_group(MPI_COMM_WORLD, &g_world) != MPI_SUCCESS) return false;
-  g_started =
-      next.MPI_Comm_create_keyval(&no_copy, &forget_comm, &g_keyval, nullptr) == MPI_SUCCESS;
+  g_started = next.MPI_Comm_create_keyval(&do_not_copy_attribute, &forget_comm, &g_keyval,
+                                          nullptr) == MPI_SUCCESS;
   if (!g_started) next.MPI_Group_free(&g_world);
   return g_started;
 } catch (const std::bad_alloc&) {
