@@ -106,6 +106,13 @@ def _engine(
             "--strategies", help="Time all ways to move each row, and tell if a faster one is left."
         ),
     ] = False,
+    without: Annotated[
+        bool,
+        typer.Option(
+            "--without",
+            help="Time plans without one habit of this CPU or one strategy: what is each worth?",
+        ),
+    ] = False,
     type_text: Annotated[
         str | None,
         typer.Option("--type", help="Time this type, instead of the corpus."),
@@ -148,6 +155,7 @@ def _engine(
             starts=starts,
             check_only=check_only,
             strategies=strategies,
+            without=without,
             given=(type_text, count) if type_text is not None else None,
             random=(random, seed) if random is not None else None,
             mpi_root=mpi_root or paths.default_mpi_root(),

@@ -255,6 +255,19 @@ def test_sides_swap_with_the_direction():
     assert (pack["median_ns"], pack["mad_ns"], pack["over_memcpy"]) == (2, 1, 1)
 
 
+def test_what_is_left_out_is_compared(lacuna, tmp_path):
+    place = tmp_path / "without.json"
+    words = ["--only", "sweep/8-of-*", "--samples", "3", "--seconds", "0.002", "--json", str(place)]
+    done = lacuna("bench", "engine", "--without", "--warm", *words)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(place.read_text())
+    assert found
+    for line in found:
+        assert line["cache"] == "warm"
+        assert {"nothing", "nothing again"} < set(line["ns"])
+    assert "nothing again" in done.stdout
+
+
 def test_strategies_are_compared(lacuna, tmp_path):
     place = tmp_path / "strategies.json"
     words = ["--only", "gropp/*", "--samples", "3", "--seconds", "0.01", "--json", str(place)]

@@ -16,7 +16,7 @@ from lacuna.base.results import Row
 from lacuna.bench import corpus, random_types
 from lacuna.bench.corpus import CorpusRow
 from lacuna.bench.engine import rows as engine_rows
-from lacuna.bench.engine import strategies, tables
+from lacuna.bench.engine import strategies, tables, without
 from lacuna.bench.engine.times import Times
 from lacuna.launch import mpis, watch
 
@@ -41,6 +41,7 @@ class Options:
     starts: int = 1
     check_only: bool = False
     strategies: bool = False  # only which of them is the fastest
+    without: bool = False  # only what each of them is worth
     given: tuple[str, int] | None = None  # a type's text and a count, instead of the corpus
     random: tuple[int, int] | None = None  # so many types of a seed, instead of the corpus
     mpi_root: Path = field(default_factory=paths.default_mpi_root)
@@ -60,6 +61,13 @@ def engine(options: Options) -> None:
     if options.strategies:
         seconds, samples = _QUICK if options.quick else _FULL
         strategies.run(rows, options.samples or samples, options.seconds or seconds, options.json)
+        return
+    if options.without:
+        caches = "warm" if options.warm else "cold"
+        words = [] if options.warm and options.cold else ["--caches", caches]
+        words += ["--samples", str(options.samples)] if options.samples else []
+        words += ["--seconds", str(options.seconds)] if options.seconds else []
+        without.run(rows, words, options.json)
         return
     targets = mpis.chosen(options.mpis, options.mpi_root)
     programs = [
