@@ -7,8 +7,9 @@
 #   make wheel    and dist/lacuna_mpi-*.whl, which pip installs anywhere (docs/user/install.md)
 #   make docs     and the site: build/site/index.html
 #   make optimizer  and lacuna-cc, which compiles MPI datatypes into the program (brings clang, flang and LLVM 19)
-#   make test     and every test: once under ASan and UBSan (the engine), once as released (everything)
-#   make test MORE=1   the variations of a test on every MPI library, which otherwise run on MPICH: half as long again
+#   make test     and the tests that say whether lacuna works on this machine
+#   make test MORE=1   all tests: also under ASan and UBSan (the engine), variations on every MPI library, models of the
+#                 protocols, packages and pages: twice as long
 #   make test-hosts     the preload between two hosts (network namespaces), over TCP
 #   make test-conformance   what goes deeper than `make test`: more random types, all variations on the older and the
 #                   standard's interfaces, and all of mpi4py's own tests on each MPI library, alone and under
@@ -26,7 +27,7 @@ CPP_FOLDERS = bench costs engine examples include interpose mpi optimizer tests
 CPP_SOURCES = $(shell find $(CPP_FOLDERS) -name '*.[ch]pp' -o -name '*.[ch]' -o -name '*.cu')
 
 .PHONY: all demo wheel docs optimizer format clean setup setup-test setup-aarch64
-.PHONY: release release-with-tests release-check dev
+.PHONY: release release-engine release-with-tests release-check dev
 .PHONY: test test-conformance test-hosts test-sources test-aarch64
 
 all: release
@@ -42,12 +43,17 @@ setup-aarch64:
 
 # Once tests have been built here, they go on being built.
 release: setup
-	@cmake --preset release $(if $(wildcard build/release/CMakeCache.txt),,-D LACUNA_TESTS=OFF) >/dev/null
+	@cmake --preset release -D LACUNA_MPI=ON $(if $(wildcard build/release/CMakeCache.txt),,-D LACUNA_TESTS=OFF) >/dev/null
 	@cmake --build --preset release -j $(JOBS)
 
 release-with-tests: setup-test
-	@cmake --preset release -D LACUNA_TESTS=ON >/dev/null
+	@cmake --preset release -D LACUNA_TESTS=ON -D LACUNA_MPI=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS)
+
+release-engine:  # without Python or MPI, where nothing is built yet
+	@setup/setup.sh build packages
+	@test -e build/release/CMakeCache.txt || { cmake --preset release -D LACUNA_TESTS=ON -D LACUNA_MPI=OFF >/dev/null && \
+	  cmake --build --preset release -j $(JOBS); }
 
 dev:  # without Python or MPI
 	@setup/setup.sh build packages
@@ -73,9 +79,9 @@ optimizer:
 # The last command is the released build's, so that the last line is the whole suite's.
 test:
 	@setup/setup.sh test compilers
-	@$(MAKE) -j 2 setup-test dev
+	@$(MAKE) -j 2 setup-test $(if $(MORE),dev,release-engine)
 	@$(MAKE) release-with-tests
-	@ctest --preset dev -j $(JOBS)
+	@$(if $(MORE),ctest --preset dev -j $(JOBS))
 	@ctest --preset release $(if $(MORE),-C more) -j $(JOBS)
 
 # Root and iproute2 are needed; skipped, with the reason, where they are not.
