@@ -111,12 +111,17 @@ class Splitter {
 
   // All runs as one piece, from the first to the last byte of any.
   void add_runs(const LayoutNode& node, Wide at) {
+    const std::vector<int64_t>& begins = node.mem_offsets;
+    const auto end_of = [&](size_t i) {
+      return Wide{begins[i]} + node.packed_offsets[i + 1] - node.packed_offsets[i];
+    };
+    size_t in_order = 1;
+    while (in_order < begins.size() && begins[in_order] >= end_of(in_order - 1)) ++in_order;
+    if (in_order == begins.size())
+      return add_run(at + begins.front(), end_of(in_order - 1) - begins.front());
     Ranges spans;
-    spans.reserve(node.mem_offsets.size());
-    for (size_t i = 0; i < node.mem_offsets.size(); ++i) {
-      const int64_t begin = node.mem_offsets[i];
-      spans.emplace_back(begin, begin + node.packed_offsets[i + 1] - node.packed_offsets[i]);
-    }
+    spans.reserve(begins.size());
+    for (size_t i = 0; i < begins.size(); ++i) spans.emplace_back(begins[i], end_of(i));
     ok_ = ok_ && are_apart(&spans);
     add_run(at + spans.front().first, spans.back().second - spans.front().first);
   }

@@ -54,16 +54,49 @@ void fill(TableStep& step, int64_t lane, int64_t to, int64_t from, bool shuffles
   at[0] = static_cast<uint8_t>((0xFF & ~(lanes - 1)) | from);
 }
 
-// The memory offset of each packed lane of `elements` elements.
-std::vector<int64_t> lane_offsets(std::span<const RecordRun> runs, int64_t extent, int64_t elements,
-                                  int64_t lane) {
-  std::vector<int64_t> at;
-  for (int64_t e = 0; e < elements; ++e) {
-    for (const RecordRun& run : runs) {
-      for (int64_t b = 0; b < run.bytes; b += lane) at.push_back(e * extent + run.mem_offset + b);
+// The memory offsets of lanes, in packed order.
+class Lanes {
+ public:
+  Lanes(std::span<const RecordRun> runs, int64_t extent, int64_t lane)
+      : runs_(runs), extent_(extent), lane_(lane) {}
+
+  int64_t next() {
+    const int64_t at = element_ + runs_[run_].mem_offset + in_run_;
+    in_run_ += lane_;
+    if (in_run_ == runs_[run_].bytes) {
+      in_run_ = 0;
+      if (++run_ == runs_.size()) {
+        run_ = 0;
+        element_ += extent_;
+      }
     }
+    return at;
   }
-  return at;
+
+ private:
+  std::span<const RecordRun> runs_;
+  int64_t extent_;
+  int64_t lane_;
+  int64_t element_ = 0;  // its offset
+  size_t run_ = 0;
+  int64_t in_run_ = 0;
+};
+
+// How many loads the stored vector needs that needs most.
+int64_t most_loads(Lanes from, int64_t vectors, int64_t lanes, int64_t vector_bytes) {
+  int64_t most = 0;
+  for (int64_t v = 0; v < vectors; ++v) {
+    int64_t loads = 0;
+    int64_t end = 0;
+    for (int64_t i = 0; i < lanes; ++i) {
+      const int64_t at = from.next();
+      if (loads > 0 && at < end) continue;
+      ++loads;
+      end = at + vector_bytes;
+    }
+    most = std::max(most, loads);
+  }
+  return most;
 }
 
 // Each stored vector is made from loads that begin at the first lane not yet found.
@@ -76,47 +109,47 @@ bool make_gather(std::span<const RecordRun> runs, int64_t extent, int64_t size, 
   const int64_t vectors = table.elements * size / vector_bytes;
   const int64_t lanes = vector_bytes / lane;
   if (vectors > static_cast<int64_t>(kMostSteps)) return false;
-  const std::vector<int64_t> at = lane_offsets(runs, extent, table.elements, lane);
-  std::vector<std::vector<TableStep>> made(static_cast<size_t>(vectors));
+  Lanes from(runs, extent, lane);
+  const int64_t loads = most_loads(from, vectors, lanes, vector_bytes);
+  const auto steps = static_cast<size_t>(vectors * loads);
+  if (loads > kMostLoads || steps > kMostSteps) return false;
+  table.steps_per_store = loads;
+  table.steps.reserve(steps);
   for (int64_t v = 0; v < vectors; ++v) {
-    auto& steps = made[static_cast<size_t>(v)];
+    const int64_t store = v * vector_bytes;
+    const auto end = static_cast<size_t>((v + 1) * loads);
+    const size_t begin = end - static_cast<size_t>(loads);
     for (int64_t to = 0; to < lanes; ++to) {
-      const int64_t from = at[static_cast<size_t>(v * lanes + to)];
-      if (steps.empty() || from >= steps.back().load + vector_bytes)
-        steps.push_back(new_step(from, v * vector_bytes, shuffles));
-      fill(steps.back(), lane, to, (from - steps.back().load) / lane, shuffles);
+      const int64_t at = from.next();
+      if (table.steps.size() == begin || at >= table.steps.back().load + vector_bytes)
+        table.steps.push_back(new_step(at, store, shuffles));
+      fill(table.steps.back(), lane, to, (at - table.steps.back().load) / lane, shuffles);
     }
-    table.steps_per_store = std::max(table.steps_per_store, static_cast<int64_t>(steps.size()));
-  }
-  if (table.steps_per_store > kMostLoads ||
-      static_cast<size_t>(vectors * table.steps_per_store) > kMostSteps)
-    return false;
-  for (auto& steps : made) {
+    const int64_t last = table.steps.back().load;
+    table.reach = std::max(table.reach, last + vector_bytes);
     // The same number for all, so that the kernel's loop has no branch: a step without lanes.
-    while (static_cast<int64_t>(steps.size()) < table.steps_per_store)
-      steps.push_back(new_step(steps.back().load, steps.back().store, shuffles));
-    for (const TableStep& step : steps) {
-      table.reach = std::max(table.reach, step.load + vector_bytes);
-      table.steps.push_back(step);
-    }
+    while (table.steps.size() < end) table.steps.push_back(new_step(last, store, shuffles));
   }
   return true;
 }
 
 // Each vector of memory that has data takes it from one load: runs are in memory order, so its
 // lanes are neighbours in the packed stream.
-bool make_scatter(std::span<const RecordRun> runs, int64_t extent, int64_t lane,
+bool make_scatter(std::span<const RecordRun> runs, int64_t extent, int64_t size, int64_t lane,
                   int64_t vector_bytes, RecordTable& table) {
   table.elements = table.least = vector_bytes / std::gcd(vector_bytes, extent);
   table.steps_per_store = 1;
-  if (table.elements * extent / vector_bytes > static_cast<int64_t>(kMostSteps)) return false;
-  const std::vector<int64_t> at = lane_offsets(runs, extent, table.elements, lane);
-  for (size_t i = 0; i < at.size(); ++i) {
-    const int64_t window = at[i] / vector_bytes * vector_bytes;
+  const auto vectors = static_cast<size_t>(table.elements * extent / vector_bytes);
+  if (vectors > kMostSteps) return false;
+  table.steps.reserve(vectors);
+  Lanes to(runs, extent, lane);
+  for (int64_t packed = 0; packed < table.elements * size; packed += lane) {
+    const int64_t at = to.next();
+    const int64_t window = at / vector_bytes * vector_bytes;
     if (table.steps.empty() || table.steps.back().store != window)
-      table.steps.push_back(new_step(static_cast<int64_t>(i) * lane, window, false));
+      table.steps.push_back(new_step(packed, window, false));
     TableStep& step = table.steps.back();
-    fill(step, lane, (at[i] - window) / lane, static_cast<int64_t>(i) - step.load / lane, false);
+    fill(step, lane, (at - window) / lane, (packed - step.load) / lane, false);
     table.reach = step.load + vector_bytes;
   }
   return true;
@@ -137,7 +170,7 @@ std::shared_ptr<Record> make_record(std::vector<RecordRun> runs, int64_t extent,
     // No tables: the runs do not suit them (suits()).
   } else if (vector_bytes != 0 && made->lane >= least_lane) {
     if (!make_gather(runs, extent, made->size, made->lane, vector_bytes, made->gather) ||
-        !make_scatter(runs, extent, made->lane, vector_bytes, made->scatter)) {
+        !make_scatter(runs, extent, made->size, made->lane, vector_bytes, made->scatter)) {
       made->gather = {};
       made->scatter = {};
     }
