@@ -204,6 +204,74 @@ bool are_runs_apart(const Layout& layout, int64_t count) {
   return are_apart(&spans);
 }
 
+// Finds that no byte of a node occupies two places in its stream where it has too many pieces: each
+// child of a sequence is disjoint by itself, and their spans do not overlap.
+class Solid {
+ public:
+  // Whether the node is disjoint; its bytes lie in [low, end). False also where that is not known.
+  bool find(const LayoutNode& node, Wide* low, Wide* end) {
+    if (--visits_ < 0) return false;
+    Pieces pieces;
+    Splitter splitter(&pieces);
+    splitter.add(node, 0);
+    if (splitter.ok()) return are_disjoint(&pieces, low, end);
+    if (node.kind == Kind::kSeq) return find_children(node, low, end);
+    if (node.children.empty() || !find(node.child(), low, end)) return false;
+    // Copies of a child with too many pieces.
+    Wide gap = 0;
+    Wide first = 0;
+    Wide reach = 0;
+    if (node.kind == Kind::kLoop) {
+      const Digit digit = digit_of(node.loop.count, node.loop.mem_stride);
+      gap = digit.gap;
+      reach = digit.reach;
+      first = node.loop.mem_stride < 0 ? -reach : 0;
+    } else {
+      const auto [lowest, highest] =
+          std::minmax_element(node.mem_offsets.begin(), node.mem_offsets.end());
+      gap = least_gap(node.mem_offsets);
+      first = *lowest;
+      reach = Wide{*highest} - *lowest;
+    }
+    if (gap < *end - *low) return false;
+    *low += first;
+    *end += first + reach;
+    return true;
+  }
+
+ private:
+  // Copies of one node are visited each time, so that a small type may be a large tree.
+  static constexpr int kMostVisits = 1 << 16;
+
+  static bool are_disjoint(Pieces* pieces, Wide* low, Wide* end) {
+    for (Piece& piece : *pieces) {
+      if (!is_apart(&piece)) return false;
+    }
+    *low = pieces->front().low;
+    *end = *low;
+    for (const Piece& piece : *pieces) {
+      *low = std::min(*low, piece.low);
+      *end = std::max(*end, piece.low + piece.span);
+    }
+    return are_apart(std::move(*pieces));
+  }
+
+  bool find_children(const LayoutNode& node, Wide* low, Wide* end) {
+    Ranges spans;
+    spans.reserve(node.children.size());
+    for (size_t i = 0; i < node.children.size(); ++i) {
+      if (!find(*node.children[i], low, end)) return false;
+      spans.emplace_back(*low + node.mem_offsets[i], *end + node.mem_offsets[i]);
+    }
+    if (!are_apart(&spans)) return false;
+    *low = spans.front().first;
+    *end = spans.back().second;
+    return true;
+  }
+
+  int visits_ = kMostVisits;
+};
+
 // Whether `count` elements with these pieces are disjoint; no pieces: there are too many.
 bool is_disjoint(const Layout& layout, Pieces pieces, int64_t count) {
   for (Piece& piece : pieces) {
@@ -223,7 +291,13 @@ int64_t most_disjoint(const Layout& layout) {
   Pieces pieces;
   Splitter splitter(&pieces);
   splitter.add(*layout.element.node, layout.element.offset);
-  if (!splitter.ok()) pieces.clear();
+  if (!splitter.ok()) {
+    pieces.clear();
+    Wide low = 0;
+    Wide end = 0;
+    if (Solid().find(*layout.element.node, &low, &end))
+      pieces.push_back({layout.element.offset + low, end - low, {}});
+  }
   const auto holds = [&](int64_t count) { return is_disjoint(layout, pieces, count); };
   if (holds(kAny)) return kAny;
   if (!holds(1)) return 0;

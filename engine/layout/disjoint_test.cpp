@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "type/random/random.hpp"
 #include "type/text/text.hpp"
@@ -67,6 +68,32 @@ TEST(Disjoint, LargeOnes) {
                  "vector(1000000, 1, 1000, double)]))"),
             500);
   EXPECT_EQ(most("hvector(1000000, 1, 8, vector(1000000, 1, 999999, double))"), 0);
+}
+
+// More pieces and more runs than are compared one by one: 200 columns of 30 runs and more, the last
+// at `last`.
+std::string many_pieces(int64_t last) {
+  std::string ones;
+  std::string places;
+  std::string columns;
+  for (int64_t i = 0; i < 200; ++i) {
+    const char* const comma = i > 0 ? ", " : "";
+    ones += std::string(comma) + "1";
+    places += comma + std::to_string(i == 199 ? last : 2048 * i);
+    columns += comma + ("vector(" + std::to_string(30 + i * i % 7)) + ", 1, " +
+               std::to_string(3 + i % 4) + (i % 3 == 0 ? ", int)" : ", double)");
+  }
+  return "struct([" + ones + "], [" + places + "], [" + columns + "])";
+}
+
+TEST(Disjoint, ManyPieces) {
+  const std::string type = many_pieces(500'000);
+  EXPECT_EQ(most(type.c_str()), kAny);
+  EXPECT_EQ(most(("contiguous(3, " + type + ")").c_str()), kAny);
+  EXPECT_EQ(most(("hvector(3, 1, -5_000_000, " + type + ")").c_str()), kAny);
+  EXPECT_EQ(most(("hindexed_block(1, [9_000_000, 0], " + type + ")").c_str()), kAny);
+  EXPECT_EQ(most(many_pieces(0).c_str()), 0);
+  EXPECT_EQ(most(("hvector(3, 1, 720, " + type + ")").c_str()), 0);
 }
 
 TEST(Disjoint, FarApart) {
