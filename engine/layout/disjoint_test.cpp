@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "type/random/random.hpp"
 #include "type/text/text.hpp"
@@ -124,6 +125,46 @@ TEST(Disjoint, IsFoundOutOfNearlyAllRandomTypes) {
   }
   EXPECT_GT(received, 1000);
   EXPECT_LT(unfound, received / 200);
+}
+
+// Structs of so many parts that each is looked at alone: apart, close to each other, or
+// overlapping.
+TEST(Disjoint, RandomOnesOfManyParts) {
+  RandomOptions options;
+  options.max_depth = 2;
+  options.max_entries = 60;
+  int apart = 0;
+  int found_apart = 0;
+  for (uint64_t seed = 1; seed <= 600; ++seed) {
+    Random random(seed);
+    std::vector<int64_t> ones;
+    std::vector<int64_t> places;
+    std::vector<TypePtr> parts;
+    int64_t at = 0;
+    const int64_t number = random.between(65, 90);
+    for (int64_t i = 0; i < number; ++i) {
+      const TypePtr part = random_type(1000 * seed + static_cast<uint64_t>(i % 5), options);
+      const int64_t span = part->true_ub - part->true_lb;
+      if (span > 100'000) continue;
+      ones.push_back(1);
+      parts.push_back(part);
+      places.push_back(at - part->true_lb);
+      // Now and then a byte less than there is room for.
+      at += span + (random.chance(2) ? random.between(-1, 0) : random.between(0, 40));
+    }
+    const auto made = make_struct(ones, places, parts);
+    if (!made.ok() || made.value()->size_bytes == 0) continue;
+    const Type& type = *made.value();
+    const int64_t found = most_disjoint(lower(type));
+    const bool is_disjoint = !has_overlap(type, 1);
+    if (found >= 1) {
+      EXPECT_TRUE(is_disjoint) << print_type(type);
+    }
+    apart += is_disjoint ? 1 : 0;
+    found_apart += is_disjoint && found >= 1 ? 1 : 0;
+  }
+  EXPECT_GT(apart, 50);
+  EXPECT_GT(found_apart, apart * 9 / 10);
 }
 
 }  // namespace
