@@ -104,11 +104,13 @@ int32_t advance(void* at, iovec* pieces, uint32_t* count, size_t* bytes) noexcep
   return 1;
 }
 
-// Compares the pieces that the library has moved from `begin` on. False: one differs.
+// Compares the pieces that the library has moved from `begin` to `end`. False: one differs. Open
+// MPI leaves the length of a last piece that has more room than data as it was.
 bool compare_pieces(MovedType* type, Direction way, const Message& message, int64_t begin,
-                    const iovec* pieces, uint32_t count) noexcept {
-  for (uint32_t i = 0; i < count; ++i) {
-    const auto bytes = static_cast<int64_t>(pieces[i].iov_len);
+                    int64_t end, const iovec* pieces, uint32_t count) noexcept {
+  for (uint32_t i = 0; i < count && begin < end; ++i) {
+    const auto left = static_cast<size_t>(end - begin);
+    const auto bytes = static_cast<int64_t>(std::min(pieces[i].iov_len, left));
     if (!compare(type, way, message, begin, bytes, pieces[i].iov_base)) return false;
     begin += bytes;
   }
@@ -130,7 +132,9 @@ int32_t advance_compared(void* at, iovec* pieces, uint32_t* count, size_t* bytes
   if (code < 0) return code;
   const Message message = message_of(convertor, *type);
   const Trust before = type->trusted(kWay);
-  if (before == Trust::kUntried && !compare_pieces(type, kWay, message, begin, pieces, *count)) {
+  const auto end = static_cast<int64_t>(convertor.converted());
+  if (before == Trust::kUntried &&
+      !compare_pieces(type, kWay, message, begin, end, pieces, *count)) {
     if (const Complaint complain = g_complaint.load(std::memory_order_acquire))
       complain(kWay, convertor.desc());
   }

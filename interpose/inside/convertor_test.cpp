@@ -197,6 +197,23 @@ TEST_F(ConvertorTest, RoomForMoreThanThereIs) {
   EXPECT_EQ(g_own_calls, 1);
 }
 
+TEST_F(ConvertorTest, TheLibraryMayLeaveTheLengthOfAPieceThatIsTooLong) {
+  g_keeps_lengths = true;
+  for (const Direction way : {Direction::kPack, Direction::kUnpack}) {
+    use(kVector, 2);
+    std::vector<std::byte> room(packed_.size() + 4096, std::byte{0x77});
+    Object object = convertor(way);
+    take(&object, way);
+    iovec piece{room.data(), room.size()};
+    uint32_t count = 1;
+    size_t bytes = 0;
+    EXPECT_EQ(object.advance(&object, &piece, &count, &bytes), 1);
+    EXPECT_EQ(type_.trusted(way), Trust::kSame);
+  }
+  EXPECT_EQ(s_complaints, 0);
+  g_keeps_lengths = false;
+}
+
 TEST_F(ConvertorTest, SentFragmentsEndWithElements) {
   use(kVector, 1);
   Object first = convertor(Direction::kPack);

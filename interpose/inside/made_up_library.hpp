@@ -42,7 +42,8 @@ struct Object {
 
 // The library's side: where each packed byte lies, of the type that is in use.
 inline std::vector<int64_t> g_offsets;
-inline bool g_is_wrong = false;  // it moves other bytes than the type says
+inline bool g_is_wrong = false;       // it moves other bytes than the type says
+inline bool g_keeps_lengths = false;  // of pieces, though it moves less than they have room for
 inline int g_own_calls = 0;
 
 template <bool kPack>
@@ -53,8 +54,9 @@ int32_t own_advance(void* at, iovec* pieces, uint32_t* count, size_t* bytes) {
   uint32_t used = 0;
   for (; used < *count && object.converted < object.local_size; ++used) {
     iovec& piece = pieces[used];
-    piece.iov_len = std::min<size_t>(piece.iov_len, object.local_size - object.converted);
-    for (size_t i = 0; i < piece.iov_len; ++i) {
+    const auto moved = std::min<size_t>(piece.iov_len, object.local_size - object.converted);
+    if (!g_keeps_lengths) piece.iov_len = moved;
+    for (size_t i = 0; i < moved; ++i) {
       const int64_t place = g_offsets[object.converted + i] + (g_is_wrong ? 1 : 0);
       std::byte& packed = static_cast<std::byte*>(piece.iov_base)[i];
       if (kPack)
@@ -62,8 +64,8 @@ int32_t own_advance(void* at, iovec* pieces, uint32_t* count, size_t* bytes) {
       else
         object.base[place] = packed;
     }
-    object.converted += piece.iov_len;
-    sum += piece.iov_len;
+    object.converted += moved;
+    sum += moved;
   }
   *count = used;
   *bytes = sum;
