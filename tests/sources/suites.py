@@ -4,9 +4,10 @@
 `suites.py SOURCES [DIRECTORY ...] [--mpi NAME] [--build FOLDER]` takes MPICH's test/mpi, whose
 lists of tests it reads itself (no configure, no make), or a folder of single C programs, as Open
 MPI's ompi/test/datatype. Each program is compiled once by the MPI library's mpicc and run natively,
-with lacuna, and with LACUNA_ALWAYS=1, the direct path on. A test that wants more than --ranks is
-run on so many, or on two, and counts if it passes natively so. One that then fails or hangs with
-lacuna is run three times: it newly fails if it never passes, but twice more natively.
+with lacuna, and with LACUNA_ALWAYS=1, the direct path on; with --set, with lacuna and the
+variables given instead. A test that wants more than --ranks is run on so many, or on two, and
+counts if it passes natively so. One that then fails or hangs with lacuna is run three times: it
+newly fails if it never passes, but twice more natively.
 
 Prints a line per directory, then what fails, and ends with 1 if something newly fails. The folder
 --build keeps the programs, what the failing runs printed, and a line per run (runs.txt).
@@ -30,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 from lacuna.launch import mpis, run
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
+GAPS = Path(__file__).resolve().with_name("gaps.c")
 MPICH = "datatype pt2pt coll topo attr comm errhan part init group info session rma"
 BASIC_TYPES = ["MPI_INT", "MPI_INT:4+MPI_DOUBLE:8"]  # MPICH's choice for its lists of dtpools
 SHORT = ("--cycles=1", "--trials=2", "--warmups=0", "--min-work-bytes=1")  # it measures, too
@@ -65,9 +67,9 @@ class Test:
 class Tally:
     """What became of a directory's tests."""
 
+    passed: dict[str, int]
     left_out: int = 0
     skipped: int = 0
-    passed: dict[str, int] = field(default_factory=lambda: dict.fromkeys([NATIVE, *WAYS], 0))
     names: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, what: str, name: str) -> None:
@@ -96,6 +98,12 @@ def choices(mpi: mpis.Installed, ranks: int) -> dict[str, str]:
     return {f"MPIR_CVAR_{kind}_POSIX_INTRA_ALGORITHM": "mpir" for kind in kinds}
 
 
+def gapped_functions() -> list[str]:
+    """The functions of gaps.c, without the first letter."""
+    found = re.findall(r"\((PI_\w+)##ending", GAPS.read_text())
+    return [name + ending for name in found for ending in ("", "_c")]
+
+
 def judged(expected: str, status: int | None, said: str) -> str:
     """As MPICH's runtests does, but what else is printed does not matter."""
     if status is None:
@@ -113,9 +121,11 @@ class Suite:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
+        variables = dict(word.partition("=")[::2] for word in options.set)
+        self.ways = {f"with {' '.join(options.set)}": variables} if variables else WAYS
         self.sources = options.sources.resolve()
         self.mpi = mpis.installed(options.mpi, options.mpi_root)
-        self.build = options.build.resolve() / options.mpi
+        self.build = options.build.resolve() / f"{options.mpi}{'-gaps' * options.gaps}"
         self.include = self.build / "include"
         self.include.mkdir(parents=True, exist_ok=True)
         for name in ("../dtpoolsconf.h", "mtest_mpix.h", "ompi_config.h"):
@@ -127,8 +137,10 @@ class Suite:
         names = ("mtest", "mtest_common", "mtest_single", "dtypes", "run_mpitests")
         files = [self.sources / "util" / f"{name}.c" for name in names]
         files += sorted((self.sources / "dtpools" / "src").glob("*.c"))
+        self.is_mpich = any(file.is_file() for file in files)
+        files += [GAPS] * options.gaps
         objects = [self._object(file) for file in files if file.is_file()]
-        self.common = [str(self.build / "libsuite.a")] if objects else []  # of MPICH's tests
+        self.common = [str(self.build / "libsuite.a")] if objects else []
         if objects:  # an archive, as some tests have no main() of their own
             subprocess.run(["ar", "rcs", *self.common, *objects], check=True)
 
@@ -159,6 +171,8 @@ class Suite:
         )
         words = [word for word in " ".join(flags).split() if word.startswith("-D")]
         files = [file for file in " ".join(sources).split() if file.endswith(".c")]
+        if self.options.gaps:
+            words += [f"-DM{name}=G{name}" for name in gapped_functions()]
         words += [str(self.sources / directory / file) for file in files or [f"{name}.c"]]
         return target if self._compile([*words, *self.common], target) else None
 
@@ -230,8 +244,8 @@ class Suite:
         environment |= dict(word.partition("=")[::2] for word in test.env)
         environment["MPIEXEC_TIMEOUT"] = str(test.seconds)  # what init/timeout is about
         words = self.mpi.command(test.ranks, [str(program), *test.args])
-        if way in WAYS:
-            environment |= {"LACUNA_DIRECT": "1"} | WAYS[way]
+        if way != NATIVE:
+            environment |= {"LACUNA_DIRECT": "1"} | self.ways[way]
             words, environment = run.build(words, self.options.mpi, environment)
         log = self.build / "last.txt"
         begun = time.monotonic()
@@ -277,7 +291,7 @@ class Suite:
             return None
         tally.passed[NATIVE] += 1
         limit = 20 + 5 * took
-        for way in WAYS:
+        for way in self.ways:
             runs = [self.outcome(test, program, way, limit)[0]]
             while runs[-1] != "passed" and len(runs) < 3:
                 runs.append(self.outcome(test, program, way, limit)[0])
@@ -304,12 +318,14 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=60, help="seconds natively, at most (60)")
     parser.add_argument("--memory", type=float, default=4, help="GB that a test may want (4)")
     parser.add_argument("--objects", type=int, default=8, help="of a test of dtpools, at most (8)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--gaps", action="store_true", help="give their data gaps (gaps.c)")
     parser.add_argument("--match", default="", help="only tests whose line matches this pattern")
     options = parser.parse_args()
     suite = Suite(options)
     is_new = False
-    for directory in options.directory or (MPICH.split() if suite.common else ["."]):
-        tally = Tally()
+    for directory in options.directory or (MPICH.split() if suite.is_mpich else ["."]):
+        tally = Tally(dict.fromkeys([NATIVE, *suite.ways], 0))
         for test in suite.tests(directory, tally):
             if re.search(options.match, str(test)):
                 suite.examine(test, tally)
