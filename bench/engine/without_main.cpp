@@ -39,7 +39,7 @@ struct Variant {
 
 // The first two are complete: their ratio is what chance does.
 std::vector<Variant> variants() {
-  const CpuChoice row = choose_cpu("", host_cpu_id());
+  const CpuChoice& row = cpu_in_force();
   const Machine machine = told_profile(row).machine;
   const KernelTable& kernels = default_kernels();
   std::vector<Variant> all = {{"nothing", machine, kernels}, {"nothing again", machine, kernels}};
