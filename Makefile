@@ -8,8 +8,8 @@
 #   make docs     and the site: build/site/index.html
 #   make optimizer  and lacuna-cc, which compiles MPI datatypes into the program (brings clang, flang and LLVM 19)
 #   make test     and the tests that say whether lacuna works on this machine
-#   make test MORE=1   all tests: also under ASan and UBSan (the engine), variations on every MPI library, models of the
-#                 protocols, packages and pages: twice as long
+#   make test MORE=1   and what continuous integration runs: also under ASan and UBSan (the engine), variations on the
+#                 MPI libraries, models of the protocols, packages and pages
 #   make test-hosts     the preload between two hosts (network namespaces), over TCP
 #   make test-conformance   what goes deeper than `make test`: more random types, all variations on the older and the
 #                   standard's interfaces, and all of mpi4py's own tests on each MPI library, alone and under
@@ -41,7 +41,7 @@ setup-test:
 setup-aarch64:
 	@setup/setup.sh aarch64
 
-# Once tests have been built here, they go on being built.
+# Once tests have been configured here, they go on being built.
 release: setup
 	@cmake --preset release -D LACUNA_MPI=ON $(if $(wildcard build/release/CMakeCache.txt),,-D LACUNA_TESTS=OFF) >/dev/null
 	@cmake --build --preset release -j $(JOBS)
