@@ -5,60 +5,29 @@
 //
 // Usage: lacuna-measure --rows FILE --out FILE [--warm 0|1] [--cold 0|1] [--samples N]
 //                       [--seconds S]                  (--samples 0: predict only)
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "bench/engine/measure.hpp"
 #include "bench/engine/report.hpp"
 #include "bench/engine/rival.hpp"
-#include "bench/harness/arguments.hpp"
-#include "bench/harness/json_lines.hpp"
+#include "bench/engine/rows_program.hpp"
 
 namespace lacuna::bench {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "lacuna-measure: %s\n", what.c_str());
-  std::exit(1);
-}
-
-struct Options {
-  std::string rows;
-  std::string out;
-  Settings settings;
-};
-
-Options parse(int argc, char** argv) {
-  Options options;
-  Settings& settings = options.settings;
-  read_arguments(argc, argv,
-                 {text_argument("--rows", options.rows), text_argument("--out", options.out),
-                  flag_argument("--warm", settings.warm), flag_argument("--cold", settings.cold),
-                  count_argument("--samples", settings.samples),
-                  seconds_argument("--seconds", settings.seconds)},
-                 fail);
-  if (options.rows.empty() || options.out.empty()) fail("--rows FILE and --out FILE are needed");
-  return options;
-}
-
-void run(const Row& row, const Settings& settings, JsonLines& out) {
-  const auto problem = Problem::make(row);
-  if (!problem) fail(problem.error().message);
+void run(const Problem& problem, const Settings& settings, JsonLines& out) {
   Rivals rivals;
   rivals.push_back(memcpy_rival());
   rivals.push_back(lacuna_rival());
   std::vector<Rival*> present;
   for (const auto& rival : rivals) {
-    if (rival->prepare(**problem)) present.push_back(rival.get());
+    if (rival->prepare(problem)) present.push_back(rival.get());
   }
-  out.write(describe(**problem, present));
+  out.write(describe(problem, present));
   if (settings.samples > 0) {
-    measure(**problem, present, settings,
-            [&](const Times& times) { out.write(line(row.id, times)); });
+    measure(problem, present, settings,
+            [&](const Times& times) { out.write(line(problem.row().id, times)); });
   }
   for (Rival* rival : present) rival->release();
 }
@@ -66,14 +35,13 @@ void run(const Row& row, const Settings& settings, JsonLines& out) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options = parse(argc, argv);
-  const auto rows = read_rows(options.rows);
-  if (!rows) fail(rows.error().message);
-  JsonLines out;
-  if (!out.open(options.out)) fail("cannot write " + options.out + ": " + std::strerror(errno));
-  for (const Row& row : *rows) run(row, options.settings, out);
-  out.write("{\"kind\": \"end\"}");
-  return 0;
+  Settings settings;
+  return run_rows_program(
+      "lacuna-measure", argc, argv,
+      {flag_argument("--warm", settings.warm), flag_argument("--cold", settings.cold),
+       count_argument("--samples", settings.samples),
+       seconds_argument("--seconds", settings.seconds)},
+      [&](const Problem& problem, JsonLines& out) { run(problem, settings, out); });
 }
 
 }  // namespace lacuna::bench

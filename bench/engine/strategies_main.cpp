@@ -5,10 +5,6 @@
 //
 // Usage: lacuna-strategies --rows FILE --out FILE [--samples N] [--seconds S]
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -16,17 +12,13 @@
 
 #include "bench/engine/measure.hpp"
 #include "bench/engine/rivals/by_plan.hpp"
-#include "bench/harness/arguments.hpp"
-#include "bench/harness/json_lines.hpp"
+#include "bench/engine/rows_program.hpp"
 #include "bench/harness/median.hpp"
 
 namespace lacuna::bench {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "lacuna-strategies: %s\n", what.c_str());
-  std::exit(1);
-}
+constexpr const char* kProgram = "lacuna-strategies";
 
 // Whether the strategy can move what the step moves in this direction, and hints that it needs.
 bool suits(const Step& step, Strategy strategy, Direction way, Hints& hints) {
@@ -124,7 +116,8 @@ void run(const Problem& problem, Direction way, const Settings& settings, JsonLi
     if (rivals.back()->prepare(problem)) present.push_back(rivals.back().get());
   }
   if (present.size() < 2) return;
-  if (const std::string wrong = verify(problem, present); !wrong.empty()) fail(wrong);
+  if (const std::string wrong = verify(problem, present); !wrong.empty())
+    fail_program(kProgram, wrong);
   nlohmann::json times = nlohmann::json::object();
   measure(problem, present, settings, [&](const Times& one) {
     if (one.is_unpack == (way == Direction::kUnpack)) times[one.rival] = median(one.ns);
@@ -138,27 +131,14 @@ void run(const Problem& problem, Direction way, const Settings& settings, JsonLi
 }
 
 int main(int argc, char** argv) {
-  std::string rows_path;
-  std::string out_path;
   Settings settings{.cold = false, .samples = 15, .seconds = 0.2};
-  read_arguments(argc, argv,
-                 {text_argument("--rows", rows_path), text_argument("--out", out_path),
-                  count_argument("--samples", settings.samples),
-                  seconds_argument("--seconds", settings.seconds)},
-                 fail);
-  if (rows_path.empty() || out_path.empty()) fail("--rows FILE and --out FILE are needed");
-  const auto rows = read_rows(rows_path);
-  if (!rows) fail(rows.error().message);
-  JsonLines out;
-  if (!out.open(out_path)) fail("cannot write " + out_path + ": " + std::strerror(errno));
-  for (const Row& row : *rows) {
-    const auto problem = Problem::make(row);
-    if (!problem) fail(problem.error().message);
-    for (const Direction way : {Direction::kPack, Direction::kUnpack})
-      run(**problem, way, settings, out);
-  }
-  out.write("{\"kind\": \"end\"}");
-  return 0;
+  return run_rows_program(kProgram, argc, argv,
+                          {count_argument("--samples", settings.samples),
+                           seconds_argument("--seconds", settings.seconds)},
+                          [&](const Problem& problem, JsonLines& out) {
+                            for (const Direction way : {Direction::kPack, Direction::kUnpack})
+                              run(problem, way, settings, out);
+                          });
 }
 
 }  // namespace

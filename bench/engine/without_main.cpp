@@ -5,10 +5,7 @@
 // engine --without` starts it. Needs no MPI.
 //
 // Usage: lacuna-without --rows FILE --out FILE [--samples N] [--seconds S] [--caches warm|cold]
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,18 +14,14 @@
 
 #include "bench/engine/measure.hpp"
 #include "bench/engine/rivals/by_plan.hpp"
-#include "bench/harness/arguments.hpp"
-#include "bench/harness/json_lines.hpp"
+#include "bench/engine/rows_program.hpp"
 #include "bench/harness/median.hpp"
 #include "machine/profile.hpp"
 
 namespace lacuna::bench {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "lacuna-without: %s\n", what.c_str());
-  std::exit(1);
-}
+constexpr const char* kProgram = "lacuna-without";
 
 // What a plan is made with. `name`: what is left out.
 struct Variant {
@@ -143,12 +136,13 @@ void run(const Problem& problem, const std::vector<Variant>& all, const Settings
     timed_as[all[i].name] = at;
     if (at < plans.size()) continue;
     rivals.push_back(std::make_unique<ByPlan>(std::to_string(at), [plan](auto&) { return plan; }));
-    if (!rivals.back()->prepare(problem)) fail("cannot plan " + problem.row().id);
+    if (!rivals.back()->prepare(problem)) fail_program(kProgram, "cannot plan " + problem.row().id);
     present.push_back(rivals.back().get());
     plans.push_back(std::move(plan));
   }
   if (plans.size() == 2) return;
-  if (const std::string wrong = verify(problem, present); !wrong.empty()) fail(wrong);
+  if (const std::string wrong = verify(problem, present); !wrong.empty())
+    fail_program(kProgram, wrong);
   Settings each = settings;
   each.seconds *= static_cast<double>(present.size());
   std::map<std::pair<bool, bool>, std::map<size_t, double>> ns;
@@ -168,31 +162,19 @@ void run(const Problem& problem, const std::vector<Variant>& all, const Settings
 }
 
 int main(int argc, char** argv) {
-  std::string rows_path;
-  std::string out_path;
   std::string caches;
   Settings settings{.samples = 15, .seconds = 0.04};
-  read_arguments(argc, argv,
-                 {text_argument("--rows", rows_path), text_argument("--out", out_path),
-                  text_argument("--caches", caches), count_argument("--samples", settings.samples),
-                  seconds_argument("--seconds", settings.seconds)},
-                 fail);
-  if (rows_path.empty() || out_path.empty()) fail("--rows FILE and --out FILE are needed");
-  settings.warm = caches != "cold";
-  settings.cold = caches != "warm";
-  const auto rows = read_rows(rows_path);
-  if (!rows) fail(rows.error().message);
-  JsonLines out;
-  if (!out.open(out_path)) fail("cannot write " + out_path + ": " + std::strerror(errno));
   // Plans refer to them, and stay in caches until the process ends.
   static const std::vector<Variant> all = variants();
-  for (const Row& row : *rows) {
-    const auto problem = Problem::make(row);
-    if (!problem) fail(problem.error().message);
-    run(**problem, all, settings, out);
-  }
-  out.write("{\"kind\": \"end\"}");
-  return 0;
+  return run_rows_program(
+      kProgram, argc, argv,
+      {text_argument("--caches", caches), count_argument("--samples", settings.samples),
+       seconds_argument("--seconds", settings.seconds)},
+      [&](const Problem& problem, JsonLines& out) {
+        settings.warm = caches != "cold";
+        settings.cold = caches != "warm";
+        run(problem, all, settings, out);
+      });
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,17 +18,14 @@
 #include "bench/engine/fit/trials.hpp"
 #include "bench/engine/measure.hpp"
 #include "bench/engine/rivals/by_plan.hpp"
-#include "bench/harness/arguments.hpp"
+#include "bench/engine/rows_program.hpp"
 #include "bench/harness/median.hpp"
 #include "machine/profile.hpp"
 
 namespace lacuna::bench {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "lacuna-fit-cpu: %s\n", what.c_str());
-  std::exit(1);
-}
+[[noreturn]] void fail(const std::string& what) { fail_program("lacuna-fit-cpu", what); }
 
 struct Options {
   std::string from = "generic";
