@@ -59,6 +59,21 @@ Wide least_gap(const std::vector<int64_t>& offsets) {
   return gap;
 }
 
+// The copies of the child of a loop or of blocks: their distances, and the offset of the lowest.
+struct Copies {
+  Digit digit;
+  Wide first;
+};
+
+Copies copies_of(const LayoutNode& node) {
+  if (node.kind == Kind::kLoop) {
+    const Digit digit = digit_of(node.loop.count, node.loop.mem_stride);
+    return {digit, node.loop.mem_stride < 0 ? -digit.reach : 0};
+  }
+  const auto [low, high] = std::minmax_element(node.mem_offsets.begin(), node.mem_offsets.end());
+  return {{least_gap(node.mem_offsets), Wide{*high} - *low, &node}, *low};
+}
+
 // Whether the ranges do not overlap. Sorts them.
 bool are_apart(Ranges* spans) {
   if (!std::is_sorted(spans->begin(), spans->end())) std::sort(spans->begin(), spans->end());
@@ -84,26 +99,19 @@ class Splitter {
         for (size_t i = 0; i < node.children.size(); ++i)
           add(*node.children[i], at + node.mem_offsets[i]);
         return;
-      case Kind::kLoop: {
-        enter(digit_of(node.loop.count, node.loop.mem_stride));
-        add(node.child(), node.loop.mem_stride < 0 ? at - digits_.back().reach : at);
-        break;
-      }
+      case Kind::kLoop:
       case Kind::kBlocks: {
-        const auto [low, high] =
-            std::minmax_element(node.mem_offsets.begin(), node.mem_offsets.end());
-        enter({least_gap(node.mem_offsets), Wide{*high} - *low, &node});
-        add(node.child(), at + *low);
-        break;
+        const Copies copies = copies_of(node);
+        digits_.push_back(copies.digit);
+        add(node.child(), at + copies.first);
+        digits_.pop_back();
+        return;
       }
     }
-    digits_.pop_back();
   }
   bool ok() const { return ok_; }
 
  private:
-  void enter(const Digit& digit) { digits_.push_back(digit); }
-
   void add_run(Wide at, Wide width) {
     if (pieces_->size() == kMostPieces) ok_ = false;
     if (ok_) pieces_->push_back({at, width, digits_});
@@ -141,6 +149,11 @@ bool is_apart(Piece* piece) {
     piece->span += digit.reach;
   }
   return true;
+}
+
+// Whether each piece is so by itself. Sets their spans.
+bool is_each_apart(Pieces* pieces) {
+  return std::all_of(pieces->begin(), pieces->end(), [](Piece& piece) { return is_apart(&piece); });
 }
 
 bool are_apart(Pieces pieces);
@@ -204,38 +217,19 @@ bool are_runs_apart(const Layout& layout, int64_t count) {
   return are_apart(&spans);
 }
 
-// Finds that no byte of a node occupies two places in its stream where it has too many pieces: each
-// child of a sequence is disjoint by itself, and their spans do not overlap.
+// Nodes of too many pieces: each child of a sequence is looked at alone, and the spans of the
+// children must not overlap.
 class Solid {
  public:
-  // Whether the node is disjoint; its bytes lie in [low, end). False also where that is not known.
-  bool find(const LayoutNode& node, Wide* low, Wide* end) {
-    if (--visits_ < 0) return false;
-    Pieces pieces;
-    Splitter splitter(&pieces);
-    splitter.add(node, 0);
-    if (splitter.ok()) return are_disjoint(&pieces, low, end);
+  // Whether such a node is disjoint; its bytes lie in [low, end). False also where that is not
+  // known.
+  bool find_in_parts(const LayoutNode& node, Wide* low, Wide* end) {
     if (node.kind == Kind::kSeq) return find_children(node, low, end);
     if (node.children.empty() || !find(node.child(), low, end)) return false;
-    // Copies of a child with too many pieces.
-    Wide gap = 0;
-    Wide first = 0;
-    Wide reach = 0;
-    if (node.kind == Kind::kLoop) {
-      const Digit digit = digit_of(node.loop.count, node.loop.mem_stride);
-      gap = digit.gap;
-      reach = digit.reach;
-      first = node.loop.mem_stride < 0 ? -reach : 0;
-    } else {
-      const auto [lowest, highest] =
-          std::minmax_element(node.mem_offsets.begin(), node.mem_offsets.end());
-      gap = least_gap(node.mem_offsets);
-      first = *lowest;
-      reach = Wide{*highest} - *lowest;
-    }
-    if (gap < *end - *low) return false;
-    *low += first;
-    *end += first + reach;
+    const Copies copies = copies_of(node);
+    if (copies.digit.gap < *end - *low) return false;
+    *low += copies.first;
+    *end += copies.first + copies.digit.reach;
     return true;
   }
 
@@ -243,17 +237,20 @@ class Solid {
   // Copies of one node are visited each time, so that a small type may be a large tree.
   static constexpr int kMostVisits = 1 << 16;
 
-  static bool are_disjoint(Pieces* pieces, Wide* low, Wide* end) {
-    for (Piece& piece : *pieces) {
-      if (!is_apart(&piece)) return false;
-    }
-    *low = pieces->front().low;
-    *end = *low;
-    for (const Piece& piece : *pieces) {
+  // The same for any node.
+  bool find(const LayoutNode& node, Wide* low, Wide* end) {
+    if (--visits_ < 0) return false;
+    Pieces pieces;
+    Splitter splitter(&pieces);
+    splitter.add(node, 0);
+    if (!splitter.ok()) return find_in_parts(node, low, end);
+    if (!is_each_apart(&pieces)) return false;
+    *low = *end = pieces.front().low;
+    for (const Piece& piece : pieces) {
       *low = std::min(*low, piece.low);
       *end = std::max(*end, piece.low + piece.span);
     }
-    return are_apart(std::move(*pieces));
+    return are_apart(std::move(pieces));
   }
 
   bool find_children(const LayoutNode& node, Wide* low, Wide* end) {
@@ -277,9 +274,7 @@ bool is_disjoint(const Layout& layout, Pieces pieces, int64_t count) {
   for (Piece& piece : pieces) {
     if (count > 1) piece.digits.push_back(digit_of(count, layout.extent));
   }
-  const bool found = !pieces.empty() && std::all_of(pieces.begin(), pieces.end(), [](Piece& piece) {
-    return is_apart(&piece);
-  }) && are_apart(std::move(pieces));
+  const bool found = !pieces.empty() && is_each_apart(&pieces) && are_apart(std::move(pieces));
   return found || are_runs_apart(layout, count);
 }
 
@@ -295,7 +290,7 @@ int64_t most_disjoint(const Layout& layout) {
     pieces.clear();
     Wide low = 0;
     Wide end = 0;
-    if (Solid().find(*layout.element.node, &low, &end))
+    if (Solid().find_in_parts(*layout.element.node, &low, &end))
       pieces.push_back({layout.element.offset + low, end - low, {}});
   }
   const auto holds = [&](int64_t count) { return is_disjoint(layout, pieces, count); };
