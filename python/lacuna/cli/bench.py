@@ -141,6 +141,9 @@ def _engine(
     if len(asked) > 1:
         what = f"{' and '.join(asked)} name different rows"
         raise LacunaError(Exit.USAGE, what, "give one of them")
+    if strategies and without:
+        what = "--strategies and --without time different plans"
+        raise LacunaError(Exit.USAGE, what, "give one of them")
     bench_engine.engine(
         bench_engine.Options(
             mpis=spelled_out(mpi or []),

@@ -268,6 +268,11 @@ def test_what_is_left_out_is_compared(lacuna, tmp_path):
     assert "nothing again" in done.stdout
 
 
+def test_two_comparisons_at_once_are_refused(lacuna):
+    result = lacuna("bench", "engine", "--strategies", "--without")
+    one_line_error(result, 2, "--strategies and --without")
+
+
 def test_strategies_are_compared(lacuna, tmp_path):
     place = tmp_path / "strategies.json"
     words = ["--only", "gropp/*", "--samples", "3", "--seconds", "0.01", "--json", str(place)]

@@ -34,8 +34,8 @@ def run(rows: list[CorpusRow], words: list[str], output: Path | None) -> None:
         if there := [line for line in found if line["cache"] == cache]:
             console.print(_table(there, cache))
     console.print(
-        f"{len(rows)} rows. Shown: the time without it over the time with everything. "
-        f"'{_COMPLETE} again' is what chance does.",
+        f"{len(rows)} rows, packed and unpacked. Shown, of the directions whose plan changes: the "
+        f"time without it over the time with everything. '{_COMPLETE} again' is what chance does.",
         markup=False,
         soft_wrap=True,
     )
@@ -51,9 +51,9 @@ def _table(lines: list[dict[str, Any]], cache: str) -> Table:
     means = {name: geometric_mean(ratio for ratio, _ in each) for name, each in ratios.items()}
     table = Table(box=SIMPLE_HEAD, title=f"What is left out ({cache} caches)")
     table.add_column("left out")
-    for name in ("rows", "mean", f"> {_MUCH:.2f}", f"< {1 / _MUCH:.2f}"):
+    for name in ("directions", "mean", f"> {_MUCH:.2f}", f"< {1 / _MUCH:.2f}"):
         table.add_column(name, justify="right")
-    table.add_column("slowest row without it")
+    table.add_column("slowest without it")
     for name in sorted(ratios, key=means.__getitem__, reverse=True):
         each = ratios[name]
         slower = sum(ratio > _MUCH for ratio, _ in each)
