@@ -17,12 +17,15 @@
 # says why: root and the package iproute2 are needed).
 set -eu
 
-# Executes WORDS on a host. The host has a name of its own, as libraries would otherwise take both for one.
+# Executes WORDS on a host. The host has a name and a boot id of its own, as libraries, UCX and lacuna would otherwise
+# take both for one.
 on_host() {  # HOST WORDS...
   host=$1
   shift
+  boot_id=$(dirname "$LACUNA_HOST_SHELL")/boot_id-${host##*-}
   # shellcheck disable=SC2016  # the inner shell expands it
-  exec ip netns exec "$host" unshare --uts sh -c 'hostname "$0" && exec "$@"' "$host" "$@"
+  exec ip netns exec "$host" unshare --uts --mount sh -c '
+    hostname "$0" && mount --bind "$1" /proc/sys/kernel/random/boot_id && shift && exec "$@"' "$host" "$boot_id" "$@"
 }
 
 if [ "${1:-}" = --ssh ]; then  # the stand-in itself
@@ -145,6 +148,7 @@ folder=$(mktemp -d)
 LACUNA_HOSTS=$net.1
 for i in $numbers; do [ "$i" -eq 1 ] || LACUNA_HOSTS=$LACUNA_HOSTS,$net.$i; done
 LACUNA_HOST_SHELL=$folder/ssh
+for i in $numbers; do cat /proc/sys/kernel/random/uuid >"$folder/boot_id-$i"; done
 export LACUNA_HOSTS LACUNA_HOST_SHELL
 # UCX would communicate through the memory that all hosts share, as they are one machine.
 export UCX_TLS=tcp,self UCX_NET_DEVICES=lacuna0 FI_PROVIDER=tcp

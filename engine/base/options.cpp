@@ -71,10 +71,11 @@ constexpr Option kTable[] = {
      "With LACUNA_DIRECT: `close` or `far` says how far apart the cores of ranks are, which "
      "decides how messages are copied; `alternate` changes it from message to message. Unset: it "
      "is measured. For tests and experiments."},
-    {OptionId::kPipeline, "LACUNA_PIPELINE", OptionKind::kText, "0",
-     "With LACUNA_DIRECT: 1 sends messages with gaps to other nodes in pieces, each of which is on "
-     "its way while the next is packed. All ranks must run lacuna with the same value. `all`: "
-     "between ranks of a node, too, for tests."},
+    {OptionId::kPipeline, "LACUNA_PIPELINE", OptionKind::kText, "auto",
+     "With LACUNA_DIRECT, messages with gaps to other nodes are sent in pieces, each of which is on "
+     "its way while the next is packed. `auto`: if the launcher tells that all ranks run lacuna. "
+     "1: without asking; all ranks must run lacuna with this value. 0: never. `all`: between ranks "
+     "of a node, too, for tests."},
     {OptionId::kGpu, "LACUNA_GPU", OptionKind::kFlag, "1",
      "Data with gaps in a CUDA device's memory are packed and unpacked on the device, by "
      "liblacuna-cuda.so beside the preload library. 0: such calls go to the MPI library."},

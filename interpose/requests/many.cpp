@@ -154,6 +154,16 @@ Answer handle_any(int count, MPI_Request* requests, int* index, int* flag, MPI_S
   return handled(settle_any(claims, requests, *index, result, code));
 }
 
+// Whether a call must not wait in the library: it would complete a request whose pieces are still
+// on their way, while others may be complete.
+bool must_ask(int count, const MPI_Request* requests) noexcept {
+  if (!direct::has_pipeline()) return false;
+  Claims claims(count, requests);
+  const bool any = claims.any_in_pieces();
+  claims.put_all_back();
+  return any;
+}
+
 }  // namespace
 
 Answer handle_waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
@@ -171,11 +181,9 @@ Answer handle_testall(int count, MPI_Request* requests, int* flag, MPI_Status* s
                     });
 }
 
-// With pipelined messages it is done by MPI_Testany: the library would complete a request whose
-// pieces are still on their way, while others may be complete.
 Answer handle_waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   if (index == nullptr) return kDeclined;
-  if (!direct::has_pipeline()) return handle_any(count, requests, index, nullptr, status);
+  if (!must_ask(count, requests)) return handle_any(count, requests, index, nullptr, status);
   for (int flag = 0;;) {
     const Answer answer = handle_any(count, requests, index, &flag, status);
     if (!answer.handled || answer.code != MPI_SUCCESS || flag != 0) return answer;
@@ -225,11 +233,10 @@ static Answer handle_some(int (*some)(int, MPI_Request*, int*, int*, MPI_Status*
   return handled(settle_some(claims, requests, listed, indices, results, code));
 }
 
-// As MPI_Waitany.
 Answer handle_waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
                        MPI_Status* statuses) {
   const Next& next = next_functions();
-  const bool tests = direct::has_pipeline();
+  const bool tests = must_ask(incount, requests);
   for (;;) {
     const Answer answer = handle_some(tests ? next.MPI_Testsome : next.MPI_Waitsome, incount,
                                       requests, outcount, indices, statuses);

@@ -294,12 +294,14 @@ bool look(MPI_Request request, MPI_Status* status, bool* has_status) noexcept {
 
 }  // namespace
 
+bool may_be_in_pieces(PendingRequest* entry) noexcept {
+  return direct::has_pipeline() && entry->receive && entry->completion == nullptr &&
+         entry->incoming.payload_bytes < 0 && direct::has_room_for_pieces(&entry->incoming);
+}
+
 bool is_incomplete(PendingRequest* entry) noexcept {
+  if (!may_be_in_pieces(entry)) return false;
   Incoming& incoming = entry->incoming;
-  if (!direct::has_pipeline() || !entry->receive || entry->completion != nullptr ||
-      incoming.payload_bytes >= 0) {
-    return false;
-  }
   if (incoming.arriving == nullptr) {
     MPI_Status status{};
     bool has_status = false;
@@ -360,6 +362,13 @@ void Claims::leave_out_incomplete() noexcept {
     entry->left_out = is_incomplete(entry);
     any_left_out_ = any_left_out_ || entry->left_out;
   }
+}
+
+bool Claims::any_in_pieces() const noexcept {
+  bool any = false;
+  for (PendingRequest* entry = first_; entry != nullptr && !any; entry = entry->next_claimed)
+    any = may_be_in_pieces(entry);
+  return any;
 }
 
 void Claims::put_all_back() noexcept {

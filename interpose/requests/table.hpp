@@ -140,8 +140,11 @@ int finish_pending(PendingRequest* entry, MPI_Status* status) noexcept;
 // call that completes it later must report the same of a token, so some entries are kept.
 int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept;
 
+// Whether the message of a request may come in pieces (direct/pipeline/).
+bool may_be_in_pieces(PendingRequest* entry) noexcept;
+
 // For calls that do not wait: whether a request's message is incomplete, as the library says, or as
-// pieces of a pipelined one are on their way (direct/pipeline/). Such a request must not be passed
+// pieces of it are on their way. Such a request must not be passed
 // to a call that completes it: the library may have completed it already. Unpacks the pieces that
 // have come. False in doubt, and always without pipelined messages.
 bool is_incomplete(PendingRequest* entry) noexcept;
@@ -181,6 +184,7 @@ class Claims {
   // Marks the requests that is_incomplete() says must not be passed to the library.
   void leave_out_incomplete() noexcept;
   bool any_left_out() const { return any_left_out_; }
+  bool any_in_pieces() const noexcept;
 
  private:
   PendingRequest* first_ = nullptr;

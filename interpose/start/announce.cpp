@@ -45,7 +45,7 @@ void log_complaints(const Table& table) {
     log_line("LACUNA_DISTANCE=" + distance +
              " is not understood: it must be close, far or alternate; it is measured");
   }
-  if (pipelining_wanted() && !option_flag(OptionId::kDirect))
+  if (pipelining_wanted() == direct::OtherNodes::kGiven && !option_flag(OptionId::kDirect))
     log_line(
         "LACUNA_PIPELINE has no effect without LACUNA_DIRECT; remedy: set LACUNA_DIRECT=1, too");
   if (option_flag(OptionId::kCosts) && !report_wanted())

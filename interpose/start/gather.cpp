@@ -18,6 +18,7 @@
 #include <string>
 
 #include "base/options.hpp"
+#include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
@@ -64,8 +65,9 @@ Report mine() {
   report.library = runtime().library;
   report.flavour = runtime().flavour;
   report.pool_mb = option_integer(OptionId::kPoolMb);
-  report.may_pipeline =
-      runtime().size > 1 && !runtime().on_one_node && !g_gate.threads && !pipelining_wanted();
+  report.may_pipeline = runtime().size > 1 && !runtime().on_one_node && !g_gate.threads &&
+                        !direct::has_pipeline() &&
+                        pipelining_wanted() != direct::OtherNodes::kGiven;
   report.ranks = runtime().size;
   report.compiled = compiled_counts();
   return report;

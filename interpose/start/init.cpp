@@ -80,18 +80,21 @@ uint32_t allowed_families() {
 class Vote {
  public:
   explicit Vote(bool is_due) noexcept
-      : is_due_(is_due), is_due_for_job_(is_due && pipelining_wanted()) {}
+      : is_due_(is_due),
+        is_due_for_job_(is_due && pipelining_wanted() == direct::OtherNodes::kGiven) {}
   Vote(const Vote&) = delete;
   Vote& operator=(const Vote&) = delete;
   ~Vote() {
-    if (is_due_) direct::agree(false, false);
+    if (is_due_) direct::agree(false, direct::OtherNodes::kNothing);
     if (is_due_for_job_ && g_probing) agree_on_pipelining(false);
   }
 
   bool is_due() const noexcept { return is_due_; }
-  direct::Agreement cast(bool willing) noexcept {
+  direct::Agreed cast(bool willing) noexcept {
     is_due_ = false;
-    return direct::agree(willing, pipelining_wanted());
+    const direct::Agreed agreed = direct::agree(willing, pipelining_wanted());
+    is_due_for_job_ = is_due_for_job_ || agreed.nodes == direct::AllNodes::kAgreed;
+    return agreed;
   }
   // On pipelined messages, with all ranks of the job. Returns why there are none.
   std::string_view cast_for_job(bool willing) noexcept {
@@ -108,16 +111,17 @@ class Vote {
 void start_direct(Vote* vote) {
   const bool willing = g_runtime.nonblocking && !receives_may_be_hidden() &&
                        !is_watched(kVerified) && !g_runtime.outlives_failures;
-  const direct::Agreement found = vote->cast(willing);
-  const bool receives_tokens = found == direct::Agreement::kReached;
+  const direct::Agreed found = vote->cast(willing);
+  const bool receives_tokens = found.node == direct::Agreement::kReached;
+  const std::string_view why_unasked = why_not_asked(found.nodes);
   const std::string_view why_whole = vote->cast_for_job(receives_tokens);
   if (receives_tokens && (direct::peers().size() > 1 || direct::has_pipeline())) {
     g_always_open = kDirectSwitch;
     if (!direct::may_settle()) direct::need_statuses();
   } else {
-    log_direct_off(receives_tokens ? direct::Agreement::kAlone : found, willing);
+    log_direct_off(receives_tokens ? direct::Agreement::kAlone : found.node, willing);
   }
-  log_no_pipelining(why_whole);
+  log_no_pipelining(why_unasked.empty() ? why_whole : why_unasked);
 }
 
 uint32_t watched() {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/inside/convertor.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
@@ -87,6 +88,9 @@ LACUNA_EXPORT const char* lacuna_interposed_table_place() {
   const Table* table = runtime().table;
   return table != nullptr ? table->place.c_str() : "";
 }
+
+// Whether messages with gaps go to other nodes in pieces, as all ranks have agreed.
+LACUNA_EXPORT int lacuna_interposed_pipelines() { return direct::has_pipeline() ? 1 : 0; }
 
 // For compiled code (optimizer/templates/preload_moves.cpp): whether messages between processes of
 // one node are moved in a single copy, so that packing them first would cost more.

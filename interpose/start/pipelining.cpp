@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The agreement on pipelined messages in MPI_Init. It is a vote of all ranks. Two of them, on
-// different nodes, also try how long a message may be that the library sends eagerly: one that
-// leaves its sender before the receive is posted.
+// The agreement on pipelined messages in MPI_Init. It is a vote of all ranks. Those of different
+// nodes also try how long a message may be that the library sends eagerly: one that leaves its
+// sender before the receive is posted.
 #include "interpose/start/pipelining.hpp"
 
 #include <sys/random.h>
@@ -31,13 +31,10 @@ namespace {
 constexpr int kVoteTag = 0;
 constexpr int kTrialTag = 1;
 constexpr int kGoTag = 2;
-constexpr int kNobody = -1;
 
 // What rank 0 sends to all.
 struct Terms {
-  int32_t willing = 0;        // all ranks
-  int32_t partner = kNobody;  // tries eager messages with rank 0
-  int32_t piece_bytes = 0;
+  int32_t willing = 0;  // all ranks
   direct::Secret secret{};
 };
 
@@ -73,18 +70,23 @@ bool gather_votes(MPI_Comm comm, Vote* vote) noexcept {
   return true;
 }
 
-bool broadcast(MPI_Comm comm, Terms* terms) noexcept {
+// Whether all ranks are willing. False: a library call has failed, and with it the job.
+bool vote(MPI_Comm comm, bool willing, Terms* terms) noexcept {
+  Vote own;
+  own.willing = willing ? 1 : 0;
+  if (!gather_votes(comm, &own)) return false;
+  terms->willing = own.willing;
+  if (runtime().rank == 0 &&
+      getrandom(&terms->secret, sizeof(terms->secret), 0) != sizeof(terms->secret)) {
+    terms->willing = 0;
+  }
   return next_functions().MPI_Bcast(terms, sizeof(*terms), runtime().byte, 0, comm) == MPI_SUCCESS;
 }
 
-// The first rank that is not on this node. kNobody: all are.
-int first_far_rank() noexcept {
-  if (is_within_nodes()) return 1;
-  for (int rank = 1; rank < runtime().size; ++rank) {
-    const auto is_rank = [&](const direct::Peer& peer) { return peer.rank == rank; };
-    if (std::ranges::none_of(direct::peers(), is_rank)) return rank;
-  }
-  return kNobody;
+bool is_far(int rank) noexcept {
+  if (is_within_nodes()) return true;
+  return std::ranges::none_of(direct::peers(),
+                              [&](const direct::Peer& peer) { return peer.rank == rank; });
 }
 
 constexpr int64_t kLeastWindow = int64_t{256} << 10;
@@ -93,72 +95,77 @@ constexpr int64_t kNodesWait = 4;
 
 constexpr int kTried[] = {32 << 10, 16 << 10, 8 << 10, 4 << 10};
 
-// Sends a message of each length, the longest first, of which the partner receives none until it is
-// told to. Returns the first length that leaves before. 0: none.
-int try_eager(MPI_Comm comm, int partner, std::byte* bytes) noexcept {
+// Whether the library sends messages of this length eagerly, here and now: without a receive.
+bool leaves(MPI_Request* request) noexcept {
   using Clock = std::chrono::steady_clock;
   constexpr auto kPatience = std::chrono::milliseconds(20);
-  const Next& next = next_functions();
-  MPI_Status status;
-  int found = 0;
-  // The connection is made first.
-  next.MPI_Send(&found, sizeof(found), runtime().byte, partner, kGoTag, comm);
-  next.MPI_Recv(&found, sizeof(found), runtime().byte, partner, kGoTag, comm, &status);
-  for (const int length : kTried) {
-    MPI_Request request;
-    if (next.MPI_Isend(bytes, length, runtime().byte, partner, kTrialTag, comm, &request) !=
-        MPI_SUCCESS) {
-      return 0;
-    }
-    const auto limit = Clock::now() + kPatience;
-    int done = 0;
-    while (done == 0 && Clock::now() < limit) next.MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done != 0 && found == 0) found = length;
-    next.MPI_Send(&found, sizeof(found), runtime().byte, partner, kGoTag, comm);
-    if (done == 0) next.MPI_Wait(&request, MPI_STATUS_IGNORE);
-    if (found != 0) break;
-  }
-  return found;
+  const auto limit = Clock::now() + kPatience;
+  int done = 0;
+  while (done == 0 && Clock::now() < limit)
+    next_functions().MPI_Test(request, &done, MPI_STATUS_IGNORE);
+  return done != 0;
 }
 
-void answer_trials(MPI_Comm comm, std::byte* bytes) noexcept {
+// Each rank whose next one is on another node sends that a message of each length, the longest
+// first. No rank receives one until all have voted whether theirs have left. So each node tries its
+// network at both ends. Returns the first length for which all have. 0: there is none.
+int try_eager(MPI_Comm comm, std::byte* sent, std::byte* received) noexcept {
   const Next& next = next_functions();
-  MPI_Status status;
-  int found = 0;
-  next.MPI_Recv(&found, sizeof(found), runtime().byte, 0, kGoTag, comm, &status);
-  next.MPI_Send(&found, sizeof(found), runtime().byte, 0, kGoTag, comm);
+  const int rank = runtime().rank;
+  const int to = (rank + 1) % runtime().size;
+  const int from = (rank + runtime().size - 1) % runtime().size;
+  const bool sends = is_far(to);
+  const bool receives = is_far(from);
+  const auto send = [&](int length, int tag, MPI_Request* request) {
+    if (sends) next.MPI_Isend(sent, length, runtime().byte, to, tag, comm, request);
+  };
+  const auto receive = [&](int length, int tag) {
+    MPI_Status status;
+    if (receives) next.MPI_Recv(received, length, runtime().byte, from, tag, comm, &status);
+  };
+  MPI_Request request = runtime().request_null;
+  send(1, kGoTag, &request);  // makes the connection
+  receive(1, kGoTag);
+  next.MPI_Wait(&request, MPI_STATUS_IGNORE);
   for (const int length : kTried) {
-    next.MPI_Recv(&found, sizeof(found), runtime().byte, 0, kGoTag, comm, &status);
-    next.MPI_Recv(bytes, length, runtime().byte, 0, kTrialTag, comm, &status);
-    if (found != 0) return;
+    send(length, kTrialTag, &request);
+    Terms all;
+    const bool ok = vote(comm, leaves(&request), &all);
+    receive(length, kTrialTag);
+    next.MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (!ok) return 0;
+    if (all.willing != 0) return length;
   }
-}
-
-// False: a library call has failed, and with it the job.
-bool agree(MPI_Comm comm, bool willing, Terms* terms) noexcept {
-  const std::unique_ptr<std::byte[]> bytes(new (std::nothrow)
-                                               std::byte[static_cast<size_t>(kTried[0])]{});
-  Vote vote;
-  vote.willing = willing && bytes != nullptr ? 1 : 0;
-  if (!gather_votes(comm, &vote)) return false;
-  if (runtime().rank == 0 && vote.willing != 0 &&
-      getrandom(&terms->secret, sizeof(terms->secret), 0) == sizeof(terms->secret)) {
-    terms->willing = 1;
-    terms->partner = first_far_rank();
-  }
-  if (!broadcast(comm, terms)) return false;
-  if (terms->partner == kNobody) return true;
-  if (runtime().rank == 0) terms->piece_bytes = try_eager(comm, terms->partner, bytes.get());
-  if (runtime().rank == terms->partner) answer_trials(comm, bytes.get());
-  return broadcast(comm, terms);
+  return 0;
 }
 
 }  // namespace
 
-bool pipelining_wanted() noexcept {
+direct::OtherNodes pipelining_wanted() noexcept {
   const std::string& text = option_text(OptionId::kPipeline);
+  if (text == "auto") return direct::OtherNodes::kAsked;
   bool flag = false;
-  return text == "all" || (detail::read_flag(text, &flag) && flag);
+  const bool is_given = text == "all" || (detail::read_flag(text, &flag) && flag);
+  return is_given ? direct::OtherNodes::kGiven : direct::OtherNodes::kNothing;
+}
+
+std::string_view why_not_asked(direct::AllNodes found) noexcept {
+  switch (found) {
+    case direct::AllNodes::kNotAsked:
+    case direct::AllNodes::kAgreed:
+      return "";
+    case direct::AllNodes::kNoNotes:
+      return "the launcher does not tell whether all ranks run lacuna (MPI_Publish_name); remedy: "
+             "LACUNA_PIPELINE=1 if they do";
+    case direct::AllNodes::kAbsent:
+      return "a node did not answer in MPI_Init";
+    case direct::AllNodes::kRefused:
+      return "on some node a rank has another lacuna or several threads, or does not receive tokens";
+    case direct::AllNodes::kOneMachine:
+      return "ranks that share no memory are on one machine; remedy: LACUNA_PIPELINE=1 if they "
+             "reach each other by a network alone";
+  }
+  return "";
 }
 
 std::string_view agree_on_pipelining(bool willing) noexcept {
@@ -178,20 +185,27 @@ std::string_view agree_on_pipelining(bool willing) noexcept {
     return "not all ranks have answered in MPI_Init";
   }
   const direct::ListedWait note(kWait);
+  constexpr auto kLongest = static_cast<size_t>(kTried[0]);
+  const std::unique_ptr<std::byte[]> bytes(new (std::nothrow) std::byte[2 * kLongest]{});
   const bool has_world = next.MPI_Comm_group(runtime().comm_world, &agreed.world) == MPI_SUCCESS;
-  const bool ok = agree(agreed.comm,
-                        willing && has_world && !g_gate.threads && direct::make_comm_key(), &terms);
-  if (!ok || terms.piece_bytes == 0) {
+  const bool takes_part =
+      willing && has_world && bytes != nullptr && !g_gate.threads && direct::make_comm_key();
+  const bool ok = vote(agreed.comm, takes_part, &terms);
+  direct::take_back_notes();
+  const bool on_one_node =
+      !is_within_nodes() && static_cast<int>(direct::peers().size()) == runtime().size;
+  if (ok && terms.willing != 0 && !on_one_node)
+    agreed.piece_bytes = try_eager(agreed.comm, bytes.get(), bytes.get() + kLongest);
+  if (agreed.piece_bytes == 0) {
     direct::free_comm_key();
     if (has_world) next.MPI_Group_free(&agreed.world);
     next.MPI_Comm_free(&agreed.comm);
-    if (ok && terms.partner != kNobody) return "the library sends no message of 4 KiB eagerly";
-    return ok && terms.willing != 0
-               ? "all ranks are on one node"
-               : "a rank has another lacuna or several threads, or does not receive tokens "
-                 "(LACUNA_VERIFY, or no shared-memory path on its node)";
+    if (ok && terms.willing == 0)
+      return "a rank has another lacuna or several threads, or does not receive tokens "
+             "(LACUNA_VERIFY, or no shared-memory path on its node)";
+    return on_one_node ? "all ranks are on one node"
+                       : "the library sends no message of 4 KiB eagerly";
   }
-  agreed.piece_bytes = terms.piece_bytes;
   agreed.window = direct::window_of(runtime().size);
   agreed.within_nodes = is_within_nodes();
   direct::change_secret(terms.secret);

@@ -4,14 +4,21 @@
 
 #include <string_view>
 
+#include "interpose/direct/agreement/agreement.hpp"
+
 namespace lacuna {
 
-// Whether LACUNA_PIPELINE asks for pipelined messages between nodes (direct/pipeline/).
-bool pipelining_wanted() noexcept;
+// What LACUNA_PIPELINE says of pipelined messages between nodes (direct/pipeline/).
+direct::OtherNodes pipelining_wanted() noexcept;
 
-// Collective over MPI_COMM_WORLD, of all ranks where pipelining is wanted: agrees on it. `willing`:
-// this rank receives tokens. Returns why there is none; empty: there is. Costs 3 log2(ranks)
-// messages of up to 32 bytes at most, those of MPI_Comm_idup, and some between two ranks.
+// Why asking the nodes has led to no pipelined messages, for the log. Empty: there was nothing to
+// ask, or all have agreed.
+std::string_view why_not_asked(direct::AllNodes found) noexcept;
+
+// Collective over MPI_COMM_WORLD, of all ranks: of a job where the user says so (kGiven), or whose
+// nodes have agreed. `willing`: this rank receives tokens. Returns why there are no pipelined
+// messages; empty: there are. Costs at most 15 log2(ranks) messages of up to 32 bytes for a rank
+// (mostly 6), those of MPI_Comm_idup, and up to five between neighbours on different nodes.
 std::string_view agree_on_pipelining(bool willing) noexcept;
 
 }  // namespace lacuna

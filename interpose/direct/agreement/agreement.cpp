@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <new>
 #include <span>
@@ -18,6 +19,7 @@
 #include "base/options.hpp"
 #include "interpose/direct/agreement/card.hpp"
 #include "interpose/direct/agreement/launched.hpp"
+#include "interpose/direct/agreement/launcher_notes.hpp"
 #include "interpose/direct/agreement/meeting.hpp"
 #include "interpose/direct/arena/arena.hpp"
 #include "interpose/direct/node/peers.hpp"
@@ -65,6 +67,7 @@ bool open_all(std::span<const Card> cards, int own, Node* node) noexcept try {
     Peer& peer = (*node->peers)[i];
     left -= card.arena_bytes;
     node->threads = node->threads || card.threads != 0;
+    node->asks_nodes = node->asks_nodes && card.asks_nodes != 0;
     peer.pid = card.pid;
     peer.rank = card.rank;
     peer.arena.bytes = card.arena_bytes;
@@ -107,7 +110,7 @@ bool reads_all(std::span<const Card> cards, int own) noexcept {
   return is_fast_to_read(cards[next].pid, cards[next].sample_there, same);
 }
 
-Card own_card(bool willing, int rank, int ranks) noexcept {
+Card own_card(bool willing, OtherNodes others, int rank, int ranks) noexcept {
   Card card{};
   card.build = build_id();
   card.tools = tools_below();
@@ -122,6 +125,7 @@ Card own_card(bool willing, int rank, int ranks) noexcept {
   if (own_arena() != nullptr) token_page(own_arena()).owner = card.secret;
   card.sample_there = reinterpret_cast<uint64_t>(&g_sample);
   card.threads = g_gate.threads ? 1 : 0;
+  card.asks_nodes = others == OtherNodes::kAsked ? 1 : 0;
   return card;
 }
 
@@ -145,18 +149,65 @@ bool agree_with(Meeting* others, const Card& card, int ranks, Node* node) {
 }
 
 // A rank that is alone on its node needs what is for its tokens to other nodes.
-bool start_alone(const Card& card) noexcept {
-  Node node;
+bool start_alone(const Card& card, Node* node) noexcept {
   const bool ok =
-      card.willing != 0 && open_all({&card, 1}, 0, &node) && start_peers(node) && start_ranks();
+      card.willing != 0 && open_all({&card, 1}, 0, node) && start_peers(*node) && start_ranks();
   close_arena();
-  if (!ok) close_all(node);
   return ok;
+}
+
+LauncherNotes& launcher_notes() noexcept {
+  static LauncherNotes notes(job_of_all_nodes());
+  return notes;
+}
+
+// Nodes whose ranks leave the library's MPI_Init together come within much less.
+constexpr auto kNodesLimit = std::chrono::seconds(5);
+
+// Called by one process of this node, which has these ranks.
+AllNodes ask_nodes(bool willing, std::span<const int> ranks) noexcept {
+  const ListedWait wait("MPI_Init: until all nodes have agreed on pipelined messages");
+  const NodeNote own{willing, build_id(), this_machine(), ranks};
+  int absent = -1;
+  const AllNodes found =
+      agree_across_nodes(own, {runtime().size, kNodesLimit}, &launcher_notes(), &absent);
+  if (absent >= 0) {
+    char sentence[240];
+    std::snprintf(sentence, sizeof(sentence),
+                  "pipelined messages off: the node of rank %d did not answer in MPI_Init within "
+                  "%d s; remedy: start all ranks with lacuna, or set LACUNA_PIPELINE=0",
+                  absent, static_cast<int>(kNodesLimit.count()));
+    log_line(sentence);
+  }
+  return found;
+}
+
+AllNodes ask_as_node(Meeting* others, int ranks, bool willing) noexcept try {
+  std::vector<int> all(static_cast<size_t>(ranks));
+  for (int i = 0; i < ranks; ++i) all[static_cast<size_t>(i)] = others->rank_at(i);
+  return ask_nodes(willing, all);
+} catch (const std::bad_alloc&) {
+  return AllNodes::kNoNotes;
+}
+
+Agreed agree_alone(bool willing, OtherNodes others, int rank) noexcept {
+  Node node;
+  Agreed agreed;
+  const bool asks = others == OtherNodes::kAsked;
+  const bool ok = start_alone(own_card(willing, others, rank, 1), &node);
+  if (asks) agreed.nodes = ask_nodes(ok && !node.threads, {&rank, 1});
+  if (ok && (!asks || agreed.nodes == AllNodes::kAgreed))
+    agreed.node = Agreement::kReached;
+  else
+    close_all(node);
+  return agreed;
 }
 
 }  // namespace
 
-Agreement agree(bool willing, bool alone_too) noexcept try {
+void take_back_notes() noexcept { launcher_notes().take_back(); }
+
+Agreed agree(bool willing, OtherNodes others) noexcept try {
   const Next& next = next_functions();
   // Static: 8 KiB are too much for the stack, and an allocation could fail while the others wait.
   static constinit char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
@@ -165,24 +216,30 @@ Agreement agree(bool willing, bool alone_too) noexcept try {
   next.MPI_Get_library_version(version, &length);
   next.MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const int ranks = ranks_on_node(flavour_of(version));
+  if (others == OtherNodes::kAsked && runtime().size <= ranks) others = OtherNodes::kNothing;
   if (ranks == 1) {
-    return alone_too && start_alone(own_card(willing, rank, 1)) ? Agreement::kReached
-                                                                : Agreement::kAlone;
+    return others == OtherNodes::kNothing ? Agreed{} : agree_alone(willing, others, rank);
   }
-  if (ranks == 0 || job_id() == 0) return Agreement::kUnknownJob;
+  if (ranks == 0 || job_id() == 0) return {.node = Agreement::kUnknownJob};
   const auto limit = std::chrono::seconds(option_integer(OptionId::kDirectWait));
-  Meeting others({job_id(), rank, ranks, limit, [](const char* sentence) { log_line(sentence); }});
+  Meeting meeting({job_id(), rank, ranks, limit, [](const char* sentence) { log_line(sentence); }});
   const ListedWait note("MPI_Init: until all ranks of this node have agreed on shared memory");
-  if (!others.begin()) return Agreement::kNotMet;
+  if (!meeting.begin()) return {.node = Agreement::kNotMet};
   Node node;
-  const bool agreed = agree_with(&others, own_card(willing, rank, ranks), ranks, &node);
+  const bool agreed = agree_with(&meeting, own_card(willing, others, rank, ranks), ranks, &node);
+  Agreed all{.node = agreed ? Agreement::kReached : Agreement::kRefused};
+  if (others == OtherNodes::kAsked) {
+    if (meeting.is_host())
+      all.nodes = ask_as_node(&meeting, ranks, agreed && node.asks_nodes && !node.threads);
+    if (agreed && !meeting.tell(&all.nodes, sizeof(all.nodes))) all.nodes = AllNodes::kNoNotes;
+  }
   close_arena();
   if (!agreed) close_all(node);
-  return agreed ? Agreement::kReached : Agreement::kRefused;
+  return all;
 } catch (const std::bad_alloc&) {
   // Nothing has been exchanged yet, and the meeting is over: the others have noticed.
   drop_arena();
-  return Agreement::kRefused;
+  return {.node = Agreement::kRefused};
 }
 
 }  // namespace lacuna::direct

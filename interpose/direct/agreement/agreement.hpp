@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "interpose/direct/agreement/nodes.hpp"
+
 namespace lacuna::direct {
 
 enum class Agreement : uint8_t {
@@ -15,11 +17,26 @@ enum class Agreement : uint8_t {
   kNotMet,      // not all have come within LACUNA_DIRECT_WAIT
   kRefused,     // a rank is unwilling, has another build, or cannot open an arena
 };
+
+// What is agreed with other nodes, for pipelined messages (direct/pipeline/). Unless it is nothing,
+// a rank that is alone on its node agrees with itself.
+enum class OtherNodes : uint8_t {
+  kNothing,
+  kGiven,  // the user has said that all ranks run lacuna
+  kAsked,  // all nodes are asked (nodes.hpp)
+};
+
+struct Agreed {
+  Agreement node = Agreement::kAlone;
+  AllNodes nodes = AllNodes::kNotAsked;
+};
 // Waits for the other ranks of this node, without calling the MPI library (meeting.hpp). So ranks
 // of other nodes and ranks without lacuna need not take part. All ranks of the node get the same
-// answer. `alone_too`: a rank that is alone on its node agrees with itself, for tokens to other
-// nodes.
-Agreement agree(bool willing, bool alone_too) noexcept;
+// answer. kAsked needs the runtime().
+Agreed agree(bool willing, OtherNodes others) noexcept;
+
+// Takes back the notes of this process for the other nodes, once all ranks of the job have agreed.
+void take_back_notes() noexcept;
 
 }  // namespace lacuna::direct
 

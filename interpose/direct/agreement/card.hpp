@@ -24,7 +24,8 @@ struct Card {
   int32_t willing;
   int32_t rank;           // in MPI_COMM_WORLD
   uint64_t sample_there;  // address of the memory that others try to read
-  uint64_t threads;       // 1: MPI_THREAD_MULTIPLE
+  int32_t threads;        // 1: MPI_THREAD_MULTIPLE
+  int32_t asks_nodes;     // 1: OtherNodes::kAsked
 };
 
 inline bool is_same(const Card& a, const Card& b) noexcept {

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/agreement/launched.hpp"
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "base/hash.hpp"
 #include "base/options.hpp"
@@ -53,6 +58,18 @@ int32_t proxy_of_hydra() noexcept {
     return 0;
   }
   return proxy.pid;
+}
+
+// Of another process. Empty: it cannot be read.
+std::string_view command_line_of(int32_t pid, std::span<char> text) noexcept {
+  if (pid <= 0) return {};
+  char path[32];
+  std::snprintf(path, sizeof(path), "/proc/%d/cmdline", static_cast<int>(pid));
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  const ssize_t bytes = read(file, text.data(), text.size());
+  close(file);
+  return {text.data(), bytes > 0 ? static_cast<size_t>(bytes) : 0};
 }
 
 int tasks_of_slurm() noexcept {
@@ -104,12 +121,49 @@ uint64_t find_job_id() noexcept {
   return is_known ? hash.value() : 0;
 }
 
+std::string_view argument_after(std::string_view option, std::string_view command_line) noexcept {
+  bool is_next = false;
+  while (!command_line.empty()) {
+    const std::string_view argument = command_line.substr(0, command_line.find('\0'));
+    if (is_next) return argument;
+    is_next = argument == option;
+    command_line.remove_prefix(std::min(argument.size() + 1, command_line.size()));
+  }
+  return {};
+}
+
+// PMIx and Intel MPI's Hydra name a job; MPICH's proxies are told where their mpiexec listens.
+uint64_t find_job_of_all_nodes() noexcept {
+  Hash hash;
+  bool is_known = hash.add_variable("PMIX_NAMESPACE");
+  is_known = hash.add_variable("I_MPI_HYDRA_UUID") || is_known;
+  char text[2048];
+  const std::string_view port =
+      argument_after("--control-port", command_line_of(proxy_of_hydra(), text));
+  if (!port.empty()) {
+    hash.add(port.data(), port.size());
+    is_known = true;
+  }
+  return is_known ? hash.value() : 0;
+}
+
 }  // namespace detail
 
-uint64_t job_id() noexcept {
-  static const uint64_t id = detail::find_job_id();
-  return id;
+namespace {
+
+struct JobIds {
+  uint64_t on_node = detail::find_job_id();
+  uint64_t on_all_nodes = detail::find_job_of_all_nodes();
+};
+const JobIds& job_ids() noexcept {
+  static const JobIds ids;
+  return ids;
 }
+
+}  // namespace
+
+uint64_t job_id() noexcept { return job_ids().on_node; }
+uint64_t job_of_all_nodes() noexcept { return job_ids().on_all_nodes; }
 
 int ranks_on_node(Flavour library) noexcept {
   constexpr const char* kHydra = "MPI_LOCALNRANKS";

@@ -7,6 +7,7 @@
 #define LACUNA_INTERPOSE_DIRECT_AGREEMENT_LAUNCHED_HPP_
 
 #include <cstdint>
+#include <string_view>
 
 #include "interpose/policy/policy.hpp"
 
@@ -17,6 +18,10 @@ namespace lacuna {
 // Hydra apart.
 uint64_t job_id() noexcept;
 
+// The same number in all ranks of a job on all nodes, different for different jobs of a launcher.
+// 0: the launcher does not tell (Slurm's srun, PALS). Computed together with job_id().
+uint64_t job_of_all_nodes() noexcept;
+
 // How many ranks of the job are on this node. 0: the launcher does not tell. A job that was started
 // by a rank of another job may have inherited that one's variables, so those of the own library are
 // read first.
@@ -24,6 +29,10 @@ int ranks_on_node(Flavour library) noexcept;
 
 namespace detail {
 uint64_t find_job_id() noexcept;
+uint64_t find_job_of_all_nodes() noexcept;
+// The argument after `option` in a command line as /proc shows it, each argument ended by '\0'.
+// Empty: there is none.
+std::string_view argument_after(std::string_view option, std::string_view command_line) noexcept;
 // How many tasks node `node` has, from a list like Slurm's "4(x2),3". 0: the list does not tell.
 int tasks_on_node(const char* counts, int64_t node) noexcept;
 }  // namespace detail

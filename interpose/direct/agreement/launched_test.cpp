@@ -16,8 +16,8 @@ class LaunchedTest : public testing::Test {
   void SetUp() override {
     for (const char* name :
          {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE", "PMI_FD", "PMI_PORT",
-          "MV2_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE", "SLURM_JOB_ID", "SLURM_STEP_ID",
-          "SLURM_NODEID", "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
+          "MV2_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE", "I_MPI_HYDRA_UUID", "SLURM_JOB_ID",
+          "SLURM_STEP_ID", "SLURM_NODEID", "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
       unsetenv(name);
     }
   }
@@ -81,6 +81,31 @@ TEST_F(LaunchedTest, JobsOfHydraAreToldApartByTheirProxy) {
   close(ends[0]);
   close(ends[1]);
   EXPECT_EQ(detail::find_job_id(), 0U) << "closed";
+}
+
+TEST_F(LaunchedTest, AJobOnSeveralNodesHasANameOfTheLauncher) {
+  EXPECT_EQ(detail::find_job_of_all_nodes(), 0U);
+  setenv("SLURM_JOB_ID", "12", 1);  // srun keeps no notes
+  EXPECT_EQ(detail::find_job_of_all_nodes(), 0U);
+  setenv("PMIX_NAMESPACE", "a@1", 1);
+  const uint64_t first = detail::find_job_of_all_nodes();
+  EXPECT_NE(first, 0U);
+  setenv("PMIX_NAMESPACE", "a@2", 1);
+  EXPECT_NE(detail::find_job_of_all_nodes(), first);
+  unsetenv("PMIX_NAMESPACE");
+  setenv("I_MPI_HYDRA_UUID", "39560000-87df", 1);
+  EXPECT_NE(detail::find_job_of_all_nodes(), 0U);
+}
+
+TEST_F(LaunchedTest, ArgumentsOfAProxy) {
+  using namespace std::string_view_literals;
+  constexpr auto kLine = "proxy\0--control-port\0vm:36285\0--rmk\0user\0"sv;
+  EXPECT_EQ(detail::argument_after("--control-port", kLine), "vm:36285");
+  EXPECT_EQ(detail::argument_after("--rmk", kLine), "user");
+  EXPECT_EQ(detail::argument_after("user", kLine), "");
+  EXPECT_EQ(detail::argument_after("--control", kLine), "");
+  EXPECT_EQ(detail::argument_after("--rmk", "proxy\0--rmk"sv), "");
+  EXPECT_EQ(detail::argument_after("--rmk", ""), "");
 }
 
 }  // namespace

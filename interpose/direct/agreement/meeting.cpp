@@ -294,8 +294,13 @@ bool Meeting::exchange(const void* own, void* all, size_t bytes) noexcept {
   }
   // All answers are here, so the result is final. A rank that has died in the meantime cannot
   // change it.
+  return tell(all, whole);
+}
+
+bool Meeting::tell(void* data, size_t bytes) noexcept {
+  if (host_ >= 0) return wait_for_host(data, bytes);
   for (int i = 0; i < count_; ++i) {
-    if (guests_.data()[i].socket >= 0) give(guests_.data()[i].socket, all, whole);
+    if (guests_.data()[i].socket >= 0) give(guests_.data()[i].socket, data, bytes);
   }
   return count_ > 0;
 }

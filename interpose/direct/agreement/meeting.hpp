@@ -44,6 +44,12 @@ class Meeting {
   // Exchanges `bytes` bytes of each rank: `all` gets those of all ranks in their order. False: a
   // rank has left, or has not answered in time; then the meeting is over for all.
   bool exchange(const void* own, void* all, size_t bytes) noexcept;
+  // After begin().
+  bool is_host() const noexcept { return host_ < 0; }
+  // The ranks of this node, in their order. For the host, which alone knows them.
+  int rank_at(int index) noexcept { return guests_.data()[index].rank; }
+  // The host tells the guests, as late as it likes. False, in a guest: the host has died.
+  bool tell(void* data, size_t bytes) noexcept;
 
  private:
   struct Guest {

@@ -154,6 +154,11 @@ bool measure(Incoming* incoming) noexcept {
   return true;
 }
 
+bool has_room_for_pieces(Incoming* incoming) noexcept {
+  const int64_t least = runtime().always ? 0 : kLeastPipelined;
+  return (incoming->bytes >= 0 || measure(incoming)) && incoming->bytes >= least;
+}
+
 namespace {
 
 // How many elements a token fills, the last one perhaps in part. The receive has at least as many.

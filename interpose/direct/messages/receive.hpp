@@ -37,6 +37,9 @@ inline int64_t bytes_of(const MPI_Status& status) noexcept {
 // Sets the size of a receive into a predefined type, which is asked for only if a token may have
 // come. False: the library refuses.
 bool measure(Incoming* incoming) noexcept;
+// Whether the receive has room for the shortest pipelined message. A longer message than its room
+// is an error.
+bool has_room_for_pieces(Incoming* incoming) noexcept;
 
 // Whether a status reports as many bytes as a token has.
 inline bool has_token_size(const MPI_Status& status) noexcept {

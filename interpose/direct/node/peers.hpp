@@ -28,7 +28,8 @@ struct Node {
   std::vector<Peer>* peers = nullptr;  // this process too; never freed after an agreement
   uint32_t index = 0;                  // of this process
   Secret secret = {};
-  bool threads = false;  // some peer uses MPI_THREAD_MULTIPLE
+  bool threads = false;    // some peer uses MPI_THREAD_MULTIPLE
+  bool asks_nodes = true;  // all peers ask the other nodes of the job (OtherNodes::kAsked)
 };
 // Called by the agreement. Makes the MPI handle that let_library_work() needs. False: the library
 // refused it.

@@ -103,7 +103,8 @@ def test_every_topic_of_the_preload_runs():
         topics |= set(re.findall(r"^TOPIC\((\w+)\)", path.read_text(), re.MULTILINE))
     grouped = set(re.findall(r"^(\w+)$", (folder / "topics.ini").read_text(), re.MULTILINE))
     assert not grouped - topics
-    runs = [folder / "tests.cmake", folder / "start/processes_test.cpp"]
+    runs = [folder / "tests.cmake", folder / "hosts/hosts.cmake"]
+    runs.append(folder / "start/processes_test.cpp")
     runs += (ROOT / "tests/cli").rglob("*.py")
     words = set(re.findall(r"\w+", "\n".join(path.read_text() for path in runs)))
     assert not topics - grouped - words

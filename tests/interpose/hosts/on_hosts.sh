@@ -4,11 +4,16 @@
 #
 #   on_hosts.sh LAUNCHER PRELOAD RANKS PROGRAM ARGS...
 #
-# The launcher's options are chosen by its version text. The environment is passed on to the ranks.
+# The launcher's options are chosen by its version text. The environment is passed on to the ranks. With
+# LACUNA_ONLY_ON_HOST=1 (or 2), the ranks of the other host run without the preload library.
 set -eu
 launcher=$1 preload=$2 ranks=$3
 shift 3
 first=${LACUNA_HOSTS%,*} second=${LACUNA_HOSTS#*,}
+if [ -n "${LACUNA_ONLY_ON_HOST:-}" ]; then
+  # shellcheck disable=SC2016  # the rank's shell expands it
+  set -- sh -c 'host=$(hostname); [ "${host##*-}" = "$0" ] || unset LD_PRELOAD; exec "$@"' "$LACUNA_ONLY_ON_HOST" "$@"
+fi
 each=$(((ranks + 1) / 2))
 
 if "$launcher" --version 2>/dev/null | grep -qi 'open *mpi\|open-mpi\|prte'; then

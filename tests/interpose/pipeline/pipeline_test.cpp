@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Pipelined messages: a token, and the packed data in pieces of up to 32 KiB.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -379,6 +380,40 @@ TOPIC(pipeline_on_communicators) {
   MPI_Comm_free(&inter);
   MPI_Comm_free(&half);
   MPI_Comm_free(&turned);
+}
+
+// On two hosts: whether all ranks have agreed.
+bool pipelines() {
+  const auto asked =
+      reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "lacuna_interposed_pipelines"));
+  return asked != nullptr && asked() != 0;
+}
+TOPIC(pipeline_agreed) {
+  CHECK(pipelines());
+  const Runs runs(1 << 20, 8);
+  const int other = g_size - 1 - g_rank;  // in pairs
+  const std::vector<char> data = runs.buffer(g_rank);
+  MPI_Request request;
+  MPI_Isend(data.data(), 1, runs.type, other, 3, MPI_COMM_WORLD, &request);
+  CHECK(receive(runs, 0, other, 3, other, MPI_COMM_WORLD));
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+// On two hosts, on one of which the ranks run without lacuna: the others have found out, and
+// messages and new communicators are as ever.
+TOPIC(pipeline_left_alone) {
+  CHECK(!pipelines());
+  const Runs runs(1 << 20, 8);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  const int next = (g_rank + 1) % g_size;
+  const int last = (g_rank + g_size - 1) % g_size;
+  const std::vector<char> data = runs.buffer(g_rank);
+  MPI_Request request;
+  MPI_Isend(data.data(), 1, runs.type, next, 3, comm, &request);
+  CHECK(receive(runs, 0, last, 3, last, comm));
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&comm);
 }
 
 // Run last: sends whose requests the program has freed complete in MPI_Finalize at the latest.

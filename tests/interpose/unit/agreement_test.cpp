@@ -64,7 +64,7 @@ TEST(Agreement, EndsForAllWhereOneIsOutOfMemory) {
     });
   }
   g_refused = kRanks * sizeof(Card);
-  EXPECT_EQ(agree(true, false), Agreement::kRefused);
+  EXPECT_EQ(agree(true, OtherNodes::kNothing).node, Agreement::kRefused);
   g_refused = 0;
   for (std::thread& other : others) other.join();
   EXPECT_EQ(met, kRanks - 1);

@@ -38,9 +38,8 @@ _PENCILS = (32, 64, 128)  # doubles along an edge of the array of an FFT
 _QUICK_PENCILS = (64,)
 _SECONDS, _SAMPLES = 1.0, 25  # of an exchange
 _QUICK_SECONDS, _QUICK_SAMPLES = 0.2, 5
-# There is one rank on each host. Should a library take two namespaces for one host, lacuna must
-# not go through the memory that they share.
-_ONE_RANK_EACH = {"LACUNA_DIRECT": "0"}
+# As `lacuna run` starts it. There is one rank on each host, so no two share memory.
+_AS_RUN = {"LACUNA_DIRECT": "1"}
 
 
 @dataclass
@@ -115,7 +114,7 @@ def _messages(
 
     def measure(seconds: float, only: set[str]) -> tuple[Line, list[Times]]:
         chosen = [message for message in messages if not only or message.id in only]
-        environment = _ONE_RANK_EACH | job.options
+        environment = _AS_RUN | job.options
         told, times = program.measure(target, chosen, _WAYS, seconds, environment, progress, link)
         if link:
             check_passed(target.name, link, times)
@@ -165,7 +164,7 @@ def _exchanges(job: Job, options: Options, header: dict[str, Any]) -> list[Excha
             mpi_root=options.mpi_root,
             hosts=hosts.names,
             launch_agent=hosts.agent,
-            environment=_ONE_RANK_EACH | job.options,
+            environment=_AS_RUN | job.options,
         ),
     )
     header["mpi"] |= measured.header["mpi"]

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Whether lacuna runs in all ranks of a job on several nodes. A rank without lacuna takes part in
+// no message and in no collective of lacuna's. So the nodes leave notes with the launcher, which
+// anyone may look for, and a note that is missing tells as much as one that is there.
+#ifndef LACUNA_INTERPOSE_DIRECT_AGREEMENT_NODES_HPP_
+#define LACUNA_INTERPOSE_DIRECT_AGREEMENT_NODES_HPP_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace lacuna::direct {
+
+// What the launcher keeps for all ranks of a job. All notes are written and read in one order.
+class Notes {
+ public:
+  static constexpr size_t kMostText = 200;  // with the '\0'; MPICH 5 keeps 255 characters
+
+  virtual ~Notes() = default;
+  // False: it is not there now, or has another text.
+  virtual bool write(const char* name, const char* text) noexcept = 0;
+  // `text`: room for kMostText characters. False: there is no such note.
+  virtual bool read(const char* name, char* text) noexcept = 0;
+};
+
+// What a node tells the others.
+struct NodeNote {
+  bool willing;                // all of its ranks take part
+  uint64_t build;              // of lacuna; must be the same on all nodes
+  uint64_t machine;            // must differ: this_machine()
+  std::span<const int> ranks;  // of the job, on this node; ascending
+};
+
+enum class AllNodes : int32_t {
+  kNotAsked,
+  kAgreed,
+  kNoNotes,     // the launcher keeps none
+  kAbsent,      // a node has not answered in time, or gave up before the first node came
+  kRefused,     // a node takes no part
+  kOneMachine,  // two "nodes" are containers of one machine, whose network is not a network
+};
+
+struct NodesRules {
+  int ranks;  // of the job
+  std::chrono::steady_clock::duration limit;
+};
+
+// Called by one process of each node. All that live get kAgreed, or none does (tests/model
+// /nodes.pml). The process with rank 0 on its node decides. `absent`: the first rank that has not
+// answered, there. Costs a few notes for each node, and a look for each node in that process; each
+// takes the launcher some 0.1 ms.
+AllNodes agree_across_nodes(const NodeNote& own, const NodesRules& rules, Notes* notes,
+                            int* absent) noexcept;
+
+// The same in all processes that one kernel runs, also in containers. 0: unknown.
+uint64_t this_machine() noexcept;
+
+namespace detail {
+
+// As text, "1-BUILD-MACHINE-FIRST.STEP.COUNT-...". False: it is too long.
+bool write_note(const NodeNote& note, std::span<char> text) noexcept;
+
+struct ReadNote {
+  bool willing = false;
+  uint64_t build = 0;
+  uint64_t machine = 0;
+};
+// Marks the node's ranks in `present`. False: it is no such note, or names a rank that is marked.
+bool read_note(const char* text, std::span<bool> present, ReadNote* note) noexcept;
+
+}  // namespace detail
+}  // namespace lacuna::direct
+
+#endif  // LACUNA_INTERPOSE_DIRECT_AGREEMENT_NODES_HPP_
