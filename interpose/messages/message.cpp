@@ -95,9 +95,13 @@ bool promise(const PlanPtr& plan, const void* buf, MPI_Count count, int64_t byte
 }
 
 // The rank of MPI_COMM_WORLD to which such a message goes in pieces. -1: it does not.
-int pipelined_to(MPI_Comm comm, int dest, const Decision& decision) noexcept {
-  const int64_t least = runtime().always ? 0 : kLeastPipelined;
-  if (!direct::has_pipeline() || decision.bytes < least || decision.is_on_device()) return -1;
+int pipelined_to(MPI_Comm comm, int dest, MPI_Count count, const Decision& decision) noexcept {
+  if (!direct::has_pipeline() || decision.is_on_device()) return -1;
+  const Runtime& rt = runtime();
+  if (!rt.always && !pays_in_pieces(rt.flavour, *rt.messages,
+                                    shape_of(*decision.record, count, decision.bytes))) {
+    return -1;
+  }
   const int to = direct::rank_in_world(comm, dest);
   const auto is_there = [&](const direct::Peer& peer) { return peer.rank == to; };
   // A rank of this node has no peer where memory was refused.
@@ -135,11 +139,11 @@ struct Receiver {
   }
 };
 
-Receiver receiver_of(MPI_Comm comm, int dest, const Decision& decision) noexcept {
+Receiver receiver_of(MPI_Comm comm, int dest, MPI_Count count, const Decision& decision) noexcept {
   Receiver receiver;
   const direct::Peer* const peer = direct::peer_of(comm, dest);
   if (!direct::pipeline().within_nodes) receiver.peer = peer;
-  if (receiver.peer == nullptr) receiver.far = pipelined_to(comm, dest, decision);
+  if (receiver.peer == nullptr) receiver.far = pipelined_to(comm, dest, count, decision);
   return receiver;
 }
 
@@ -150,7 +154,7 @@ bool promise_any(const void* buf, MPI_Count count, MPI_Datatype datatype, int de
       !direct::is_tag_of_send(outgoing->tag)) {
     return false;
   }
-  const Receiver receiver = receiver_of(comm, dest, decision);
+  const Receiver receiver = receiver_of(comm, dest, count, decision);
   const PlanPtr& plan = decision.record->plan;
   const Account account = account_of(decision);
   const bool is_made =
@@ -261,7 +265,7 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
   Decision direct;
   Receiver receiver;
   if (may_send_tokens(source->mode) && examine_for_token(buf, count, datatype, &direct))
-    receiver = receiver_of(source->comm, source->dest, direct);
+    receiver = receiver_of(source->comm, source->dest, source->count, direct);
   source->peer = receiver.peer;
   source->far = receiver.far;
   if (receiver) source->serial = direct::serial_of(source->comm);

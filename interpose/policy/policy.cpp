@@ -169,6 +169,13 @@ bool pays(const Rulebook& messages, Operation operation, const DataShape& load) 
   return messages.holds(operation, load);
 }
 
+bool pays_in_pieces(Flavour flavour, const Rulebook& messages, const DataShape& load) noexcept {
+  if (load.bytes < kLeastPipelined) return false;
+  DataShape part = load;
+  part.bytes = kLeastPipelined;
+  return flavour != Flavour::kOpenMpi || messages.holds(Operation::kSend, part);
+}
+
 // MPICH 5.0.2, shared memory: a message of 8168 to 8191 bytes goes in two pieces, and where they
 // meet inside a basic element, receiving them into a struct ends in "signature does not match".
 // (From 8192 bytes on it goes in one.) 4.0.2 fails so with all that is longer than its first piece,

@@ -76,6 +76,10 @@ inline constexpr int64_t kLeastPipelined = int64_t{64} << 10;
 
 // Whether packing first pays; `messages` is for sends, receives and the direct path.
 bool pays(const Rulebook& messages, Operation operation, const DataShape& load) noexcept;
+// Whether sending in pieces does. Open MPI packs one part of a message while another is on its way,
+// as pieces do. So there it pays where packing a short message first does: pieces are short
+// (docs/experiments/2026-11-29-pieces-on-open-mpi.md).
+bool pays_in_pieces(Flavour flavour, const Rulebook& messages, const DataShape& load) noexcept;
 
 // Whether the library moves other bytes of the type, or of one in it, than the standard says.
 bool moves_wrong_bytes(Flavour flavour, const Type& type) noexcept;

@@ -61,6 +61,22 @@ TEST(Table, SaysNoBelowTheLeastRun) {
   EXPECT_TRUE(says(table->shared, 1025, 8));
 }
 
+TEST(Table, SaysOfPiecesWhatItSaysOfAShortMessageWithOpenMpi) {
+  const auto table =
+      parse_table(file("\"shared\": " + book("[[65536, 8], [null, 0]]")), kLibrary, kCpu);
+  ASSERT_TRUE(table) << table.error().message;
+  const auto says = [&](Flavour flavour, int64_t bytes, double run) {
+    return pays_in_pieces(flavour, table->shared, strided(bytes, run));
+  };
+  EXPECT_TRUE(says(Flavour::kOpenMpi, int64_t{1} << 30, 8));
+  EXPECT_FALSE(says(Flavour::kOpenMpi, int64_t{1} << 30, 9));
+  EXPECT_TRUE(says(Flavour::kMpich, int64_t{1} << 30, 9));
+  for (const Flavour flavour : {Flavour::kOpenMpi, Flavour::kMpich}) {
+    EXPECT_TRUE(says(flavour, kLeastPipelined, 8));
+    EXPECT_FALSE(says(flavour, kLeastPipelined - 1, 8));
+  }
+}
+
 TEST(Table, BetweenNodesBothTransportsMustSayYes) {
   const auto table = parse_table(file("\"shared\": " + book("[[1024, 8], [null, 64]]") +
                                       ", \"network\": " + book("[[2048, 32], [8192, 16]]")),

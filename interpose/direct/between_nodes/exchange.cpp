@@ -198,15 +198,11 @@ void for_each_pair_data(const Room& room, const Function& function) noexcept {
   }
 }
 
-// Open MPI packs one part of a message while another is on its way, as lacuna does here. So with it
-// pieces pay where packing first does
-// (docs/experiments/2026-11-29-alltoall-between-nodes.md).
 bool pays_in_pieces(const PairData& data) noexcept {
   if (data.with_gaps == nullptr || data.bytes == 0) return false;
-  if (runtime().always) return true;
-  return data.bytes >= kLeastPipelined && (runtime().flavour != Flavour::kOpenMpi ||
-                                           pays(*runtime().messages, Operation::kSend,
-                                                shape_of(*data.with_gaps, data.count, data.bytes)));
+  const Runtime& rt = runtime();
+  return rt.always || lacuna::pays_in_pieces(rt.flavour, *rt.messages,
+                                             shape_of(*data.with_gaps, data.count, data.bytes));
 }
 
 }  // namespace
