@@ -123,4 +123,19 @@ TEST(Heap, ATypeForOneMessageTouchesItAFewTimes) {
   lacuna_type_destroy(integer);
 }
 
+// The first plan of nested loops: their nodes and steps, no sentences for explain.
+TEST(Heap, PlanningTouchesItAFewTimesForEachLoop) {
+  int64_t made = 0;
+  for (const char* text : {"vector(9, 1, 3, double)",  // finds the machine
+                           "subarray([50, 50, 50], [30, 31, 32], [1, 1, 1], c, double)"}) {
+    lacuna_type* type = nullptr;
+    lacuna_plan* plan = nullptr;
+    ASSERT_EQ(lacuna_type_parse(text, &type), LACUNA_OK);
+    made = allocations([&] { (void)!lacuna_plan_create(type, &plan); });
+    lacuna_plan_destroy(plan);
+    lacuna_type_destroy(type);
+  }
+  EXPECT_LE(made, 36);
+}
+
 }  // namespace

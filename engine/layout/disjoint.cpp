@@ -86,7 +86,13 @@ bool are_apart(Ranges* spans) {
 // Splits a layout into pieces. ok() is false if there are too many, or runs of a list overlap.
 class Splitter {
  public:
-  explicit Splitter(Pieces* pieces) : pieces_(pieces) {}
+  explicit Splitter(Pieces* pieces) : pieces_(pieces) {
+    constexpr size_t kUsual = 4;
+    digits_.reserve(kUsual);
+  }
+
+  // What is added after this is repeated so.
+  void repeat(const Digit& digit) { digits_.push_back(digit); }
 
   void add(const LayoutNode& node, Wide at) {
     if (!ok_) return;
@@ -120,13 +126,14 @@ class Splitter {
   // All runs as one piece, from the first to the last byte of any.
   void add_runs(const LayoutNode& node, Wide at) {
     const std::vector<int64_t>& begins = node.mem_offsets;
+    // Ends of runs are bounds of the type, which fit 64 bits.
     const auto end_of = [&](size_t i) {
-      return Wide{begins[i]} + node.packed_offsets[i + 1] - node.packed_offsets[i];
+      return begins[i] + (node.packed_offsets[i + 1] - node.packed_offsets[i]);
     };
     size_t in_order = 1;
     while (in_order < begins.size() && begins[in_order] >= end_of(in_order - 1)) ++in_order;
     if (in_order == begins.size())
-      return add_run(at + begins.front(), end_of(in_order - 1) - begins.front());
+      return add_run(at + begins.front(), Wide{end_of(in_order - 1)} - begins.front());
     Ranges spans;
     spans.reserve(begins.size());
     for (size_t i = 0; i < begins.size(); ++i) spans.emplace_back(begins[i], end_of(i));
@@ -269,10 +276,18 @@ class Solid {
   int visits_ = kMostVisits;
 };
 
-// Whether `count` elements with these pieces are disjoint; no pieces: there are too many.
-bool is_disjoint(const Layout& layout, Pieces pieces, int64_t count) {
+// Whether `count` elements with these pieces are disjoint. Each piece has the digit `any`, of any
+// count of elements.
+bool is_disjoint(const Layout& layout, Pieces pieces, const Digit& any, int64_t count) {
   for (Piece& piece : pieces) {
-    if (count > 1) piece.digits.push_back(digit_of(count, layout.extent));
+    const auto at = std::find_if(piece.digits.begin(), piece.digits.end(), [&](const Digit& digit) {
+      return digit == any && digit.reach == any.reach;
+    });
+    if (count > 1) {
+      *at = digit_of(count, layout.extent);
+    } else {
+      piece.digits.erase(at);
+    }
   }
   const bool found = !pieces.empty() && is_each_apart(&pieces) && are_apart(std::move(pieces));
   return found || are_runs_apart(layout, count);
@@ -283,18 +298,21 @@ bool is_disjoint(const Layout& layout, Pieces pieces, int64_t count) {
 int64_t most_disjoint(const Layout& layout) {
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
   if (layout.element.empty()) return kAny;
+  const Digit any = digit_of(kAny, layout.extent);
   Pieces pieces;
   Splitter splitter(&pieces);
+  splitter.repeat(any);
   splitter.add(*layout.element.node, layout.element.offset);
   if (!splitter.ok()) {
     pieces.clear();
     Wide low = 0;
     Wide end = 0;
     if (Solid().find_in_parts(*layout.element.node, &low, &end))
-      pieces.push_back({layout.element.offset + low, end - low, {}});
+      pieces.push_back({layout.element.offset + low, end - low, {any}});
   }
-  const auto holds = [&](int64_t count) { return is_disjoint(layout, pieces, count); };
-  if (holds(kAny)) return kAny;
+  if (!pieces.empty() && is_each_apart(&pieces) && (pieces.size() == 1 || are_apart(pieces)))
+    return kAny;
+  const auto holds = [&](int64_t count) { return is_disjoint(layout, pieces, any, count); };
   if (!holds(1)) return 0;
   int64_t most = 1;
   int64_t beyond = 2;

@@ -28,12 +28,12 @@ class Lowering {
       Visit& at = path.back();
       if (at.next < at.type->children.size()) {
         const Type* const child = at.type->children[at.next++].get();
-        if (!done_.contains(child)) path.push_back({child});
+        if (!child->children.empty() && !done_.contains(child)) path.push_back({child});
         continue;
       }
-      const Placed placed = lower(*at.type);
+      if (path.size() == 1) return lower_new(root);
+      lower(*at.type);
       path.pop_back();
-      if (path.empty()) return placed;
     }
   }
 
@@ -57,6 +57,8 @@ class Lowering {
   }
 
   [[gnu::noinline]] static Placed basic_parts(const Basic& basic) {
+    if (basic.part_count == 1)
+      return make_run(basic.parts[0].offset_bytes, basic.parts[0].size_bytes);
     std::vector<int64_t> offsets;
     std::vector<int64_t> lengths;
     for (int i = 0; i < basic.part_count; ++i) {

@@ -63,8 +63,8 @@ std::string regimes_text(const Step& step, Direction way) {
   return out;
 }
 
-void describe(const PlanNode& node, int64_t bytes, bool repeated, int indent,
-              std::set<const PlanNode*>& seen, std::string& out) {
+void describe(const PlanNode& node, const Machine& machine, int64_t bytes, bool repeated,
+              int indent, std::set<const PlanNode*>& seen, std::string& out) {
   const std::string pad(static_cast<size_t>(indent) * 2, ' ');
   const Step& step = node.step;
   if (!seen.insert(&node).second) {
@@ -72,7 +72,7 @@ void describe(const PlanNode& node, int64_t bytes, bool repeated, int indent,
     return;
   }
   if (step.shape == Shape::kParts) {
-    out += pad + step.why + "\n";
+    out += pad + why(step, machine) + "\n";
     constexpr size_t kShown = 8;
     for (size_t i = 0; i < node.children.size(); ++i) {
       if (i == kShown) {
@@ -82,7 +82,7 @@ void describe(const PlanNode& node, int64_t bytes, bool repeated, int indent,
       if (const SmallMoves* const small = node.pieces[i].get()) {
         out += pad + "  " + moves_text(*small, 1) + "\n";
       } else {
-        describe(*node.children[i], bytes, false, indent + 1, seen, out);
+        describe(*node.children[i], machine, bytes, false, indent + 1, seen, out);
       }
     }
     return;
@@ -126,7 +126,7 @@ void describe(const PlanNode& node, int64_t bytes, bool repeated, int indent,
     case Shape::kParts:
       break;
   }
-  out += pad + "  why: " + step.why + "\n";
+  out += pad + "  why: " + why(step, machine) + "\n";
   out += pad + "  packs by " + regimes_text(step, Direction::kPack) + "\n";
   out += pad + "  unpacks by " + regimes_text(step, Direction::kUnpack) + "\n";
 }
@@ -138,7 +138,7 @@ std::string kernels_text(const Plan& plan, int64_t count) {
   if (plan.is_run(count)) return "memcpy";
   if (count <= plan.small_moves().most_elements()) return moves_text(plan.small_moves(), count);
   const Step& step = plan.root(count).step;
-  if (step.shape == Step::Shape::kParts) return step.why;
+  if (step.shape == Step::Shape::kParts) return why(step, plan.machine());
   const int64_t bytes = count * plan.size();
   const auto by = [&](Direction way) {
     const Regime& regime = step.regime(way, bytes, bytes);
@@ -189,7 +189,8 @@ std::string explain(const Plan& plan, int64_t count) {
            "\n  why: too few for a kernel; slices are moved as follows:\n";
   }
   std::set<const PlanNode*> seen;
-  describe(plan.root(count), std::max<int64_t>(count, 0) * plan.size(), count != 1, 1, seen, out);
+  describe(plan.root(count), plan.machine(), std::max<int64_t>(count, 0) * plan.size(), count != 1,
+           1, seen, out);
   return out;
 }
 

@@ -61,56 +61,70 @@ class Builder {
 
   // Builds children first. No recursion: nests may be deep, and stacks small.
   PlanNodePtr build(const NodePtr& root) {
-    struct Visit {
-      const NodePtr* layout;
-      size_t next = 0;  // of its children
-    };
-    std::vector<Visit> path{{&root}};
-    while (!path.empty()) {
-      Visit& at = path.back();
-      const LayoutNode& layout = **at.layout;
-      if (done_.contains(&layout)) {
-        path.pop_back();
-      } else if (at.next < layout.children.size()) {
-        path.push_back({&layout.children[at.next++]});
-      } else {
-        done_.emplace(&layout, make(*at.layout));
+    constexpr size_t kUsual = 8;
+    std::vector<std::shared_ptr<PlanNode>> path;
+    path.reserve(kUsual);
+    path.push_back(node_of(root));
+    for (;;) {
+      PlanNode& at = *path.back();
+      const std::vector<NodePtr>& children = at.layout->children;
+      if (at.children.size() < children.size()) {
+        const NodePtr& child = children[at.children.size()];
+        if (child->kind == Kind::kRun && at.kind != Kind::kSeq) {
+          at.children.push_back(node_of(child));  // never moved alone
+        } else if (const PlanNodePtr known = find(child)) {
+          at.children.push_back(known);
+        } else {
+          path.push_back(node_of(child));
+        }
+        continue;
       }
+      finish(at, false);
+      PlanNodePtr made = std::move(path.back());
+      path.pop_back();
+      const bool is_shared = made->layout.use_count() > 2;  // one parent and `made`: 2
+      if (is_shared) done_.emplace(made->layout.get(), made);
+      if (path.empty()) return made;
+      path.back()->children.push_back(std::move(made));
     }
-    return done_[root.get()];
   }
 
   // The memory of the nodes and of the layout, approximately.
   int64_t memory_bytes() const { return memory_bytes_; }
 
   // Any number of elements, `extent` apart.
-  PlanNodePtr build_repeat(const NodePtr& element, int64_t extent) {
+  PlanNodePtr build_repeat(const PlanNodePtr& element, int64_t extent) {
     const auto node = std::make_shared<PlanNode>();
-    node->layout = element;
+    node->layout = element->layout;
     node->kind = Kind::kLoop;
     node->size = element->size;
     const Loop& own = element->loop;
     if (element->kind == Kind::kLoop && extent == wrapping_mul(own.count, own.mem_stride)) {
       node->loop = own;  // elements continue the loop
-      node->children = {build(element->children[0])};
+      node->children = element->children;
     } else {
       node->loop = {1, extent, element->size};
-      node->children = {build(element)};
+      node->children = {element};
     }
     finish(*node, true);
     return node;
   }
 
  private:
-  // Its children must have been built.
-  PlanNodePtr make(const NodePtr& layout) {
-    const auto node = std::make_shared<PlanNode>();
+  PlanNodePtr find(const NodePtr& layout) const {
+    if (done_.empty()) return nullptr;
+    const auto found = done_.find(layout.get());
+    return found != done_.end() ? found->second : nullptr;
+  }
+
+  // Without a step and children.
+  std::shared_ptr<PlanNode> node_of(const NodePtr& layout) {
+    auto node = std::make_shared<PlanNode>();
     node->layout = layout;
     node->kind = layout->kind;
     node->size = layout->size;
     node->loop = layout->loop;
-    for (const NodePtr& child : layout->children) node->children.push_back(done_[child.get()]);
-    finish(*node, false);
+    node->children.reserve(layout->children.size());
     memory_bytes_ += static_cast<int64_t>(
         2 * sizeof(PlanNode) + 8 * (layout->mem_offsets.size() + layout->packed_offsets.size()) +
         2 * sizeof(NodePtr) * layout->children.size());
@@ -138,7 +152,7 @@ class Builder {
 
   const KernelTable& kernels_;
   const Machine& machine_;
-  std::unordered_map<const LayoutNode*, PlanNodePtr> done_;
+  std::unordered_map<const LayoutNode*, PlanNodePtr> done_;  // of layouts with several parents
   std::unordered_map<const PlanNode*, std::shared_ptr<const SmallMoves>> pieces_;
   int64_t memory_bytes_ = 0;
 };
@@ -193,7 +207,7 @@ PlanPtr make_plan(TypePtr type, const KernelTable& kernels, const Machine& host,
     Builder builder(kernels, host);
     const NodePtr& element = plan->layout_.element.node;
     plan->single_ = builder.build(element);
-    plan->repeat_ = builder.build_repeat(element, plan->layout_.extent);
+    plan->repeat_ = builder.build_repeat(plan->single_, plan->layout_.extent);
     plan->contiguous_ = element->kind == Kind::kRun && plan->layout_.extent == plan->size_;
     plan->most_disjoint_ = most_disjoint(plan->layout_);
     set_small_moves(plan->layout_, kernels, host, &plan->small_moves_);

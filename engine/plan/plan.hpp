@@ -27,7 +27,7 @@ namespace lacuna {
 struct PlanNode {
   NodePtr layout;  // what it moves; a repeat root has its own loop instead of the layout's
   Loop loop;       // kLoop
-  Step step;
+  Step step;       // not set: a run that a loop or list repeats, which is never moved alone
   std::vector<std::shared_ptr<const PlanNode>> children;
   // kParts: SmallMoves for each small child, else null. A kernel call takes as long as ten moves.
   std::vector<std::shared_ptr<const SmallMoves>> pieces;
@@ -132,6 +132,9 @@ PlanPtr with_regime(const Plan& plan, int64_t count, Direction way, const Kernel
 // Text for people, for `count` elements: the numbers of the type, its layout, the kernels, and
 // which rule chose what.
 std::string explain(const Plan& plan, int64_t count);
+
+// Which rule chose the shape of a step and the order of its loops: a sentence for explain.
+std::string why(const Step& step, const Machine& machine);
 
 // By which kernels, with which hints, so many elements are moved: one line, for logs.
 std::string kernels_text(const Plan& plan, int64_t count);

@@ -6,11 +6,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "machine/profile.hpp"
 #include "plan/pattern.hpp"
 #include "plan/plan_check.hpp"
+#include "plan/strategy/prefetch.hpp"
 
 namespace lacuna {
 namespace {
@@ -58,7 +60,7 @@ TEST(Plan, ATransposeGetsItsKernel) {
   EXPECT_EQ(step.inner.mem_stride, 8192);
   EXPECT_EQ(step.outer.mem_stride, 8);
   EXPECT_EQ(step.open_loop, Step::OpenLoop::kOuter);
-  EXPECT_NE(step.why.find("TLB"), std::string::npos);
+  EXPECT_NE(why(step, machine()).find("TLB"), std::string::npos);
   Machine four;
   four.four_lines_bytes = 1600;
   four.four_lines_narrow_bytes = 7000;
@@ -91,9 +93,9 @@ TEST(Plan, BlockingFollowsThePagesAndTheTlb) {
   const Machine host = byna_machine();
   const PlanPtr small = planned("hvector(10, 1, 24, hvector(100, 1, 16384, double))", host);
   EXPECT_EQ(small->root(1).step.shape, Step::Shape::kStrided);
-  EXPECT_EQ(small->root(1).step.block_inner, 0) << small->root(1).step.why;
+  EXPECT_EQ(small->root(1).step.block_inner, 0) << why(small->root(1).step, host);
   const PlanPtr many = planned("hvector(10, 1, 24, hvector(1000, 1, 16384, double))", host);
-  EXPECT_EQ(many->root(1).step.block_inner, 64) << many->root(1).step.why;
+  EXPECT_EQ(many->root(1).step.block_inner, 64) << why(many->root(1).step, host);
   EXPECT_EQ(many->root(1).step.outer.mem_stride, 24);
 }
 
@@ -304,13 +306,41 @@ TEST(Plan, ASingleRunIsNoElementOfFields) {
     const PlanPtr plan = make_plan(parse_type("vector(1000, 1, 2, char)").value(), *table);
     const Step& step = plan->root(1).step;
     if (step.record == nullptr) continue;  // the portable loops have no tables
-    EXPECT_EQ(step.why.find("1 fields"), std::string::npos) << step.why;
+    const std::string sentence = why(step, machine());
+    EXPECT_EQ(sentence.find("1 fields"), std::string::npos) << sentence;
     EXPECT_EQ(explain(*plan, 1).find("1 fields"), std::string::npos) << explain(*plan, 1);
-    EXPECT_EQ(step.why.ends_with("unpacked by a loop of runs"),
+    EXPECT_EQ(sentence.ends_with("unpacked by a loop of runs"),
               step.unpack.front().kernel.id().starts_with("strided"))
-        << table->isa << ": " << step.why << "; " << step.unpack.front().kernel.id();
-    EXPECT_EQ(step.why.find("a pass per field"), std::string::npos) << step.why;
+        << table->isa << ": " << sentence << "; " << step.unpack.front().kernel.id();
+    EXPECT_EQ(sentence.find("a pass per field"), std::string::npos) << sentence;
   }
+}
+
+// Where a nest takes the regimes of the nest below, its own rule gives the same.
+TEST(Plan, RegimesOfNestsAreThoseOfTheirRule) {
+  for_each_row([](const KernelTable& table, const Machine& host) {
+    for (const char* text :
+         {"subarray([64, 64, 64], [32, 32, 32], [1, 1, 1], c, double)",
+          "subarray([64, 64, 64, 9], [32, 32, 9, 1], [1, 1, 1, 0], c, double)",
+          "hvector(9, 1, 99999936, hvector(9, 1, 1048576, hvector(64, 1, 8192, double)))",
+          "hvector(9, 1, 8, hvector(64, 1, 99999, vector(999, 1, 9, double)))"}) {
+      const PlanPtr plan = planned(text, host, table);
+      for (const int64_t count : {1, 2}) {
+        const Step& step = plan->root(count).step;
+        if (step.shape != Step::Shape::kStrided) continue;
+        const strategy::Host own{table, host, count != 1};
+        const auto prefetch = strategy::prefetch_strided(step, step.width, own);
+        for (const Direction way : {Direction::kPack, Direction::kUnpack}) {
+          const Regimes ruled = strategy::strided_regimes(step, prefetch, way, own);
+          const auto is_equal = [](const Regime& a, const Regime& b) {
+            return a.message_below == b.message_below && a.output_below == b.output_below &&
+                   a.kernel.fn == b.kernel.fn && a.hints == b.hints;
+          };
+          EXPECT_TRUE(std::ranges::equal(step.regimes(way), ruled, is_equal)) << text << count;
+        }
+      }
+    }
+  });
 }
 
 TEST(Plan, KernelsComeFromTheTableAskedFor) {

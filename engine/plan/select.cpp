@@ -15,8 +15,13 @@ namespace {
 using Kind = LayoutNode::Kind;
 
 Nest unfold(const PlanNode& node) {
+  constexpr size_t kUsual = 4;
   Nest nest;
   const PlanNode* at = &node;
+  if (at->kind == Kind::kLoop) {
+    nest.loops.reserve(kUsual);
+    nest.below = &at->children[0]->step;
+  }
   while (at->kind == Kind::kLoop) {
     nest.loops.push_back(at->loop);
     at = at->children[0].get();
@@ -82,10 +87,25 @@ void select_step(PlanNode& node, const KernelTable& kernels, const Machine& mach
   } else if (is_run) {
     select_strided(step, nest, host);
   } else {
-    step.why = "parts of different shapes, each moved by its own kernel";
     return;
   }
   strategy::prepare_calls(step);
+}
+
+std::string why(const Step& step, const Machine& machine) {
+  switch (step.shape) {
+    case Step::Shape::kParts:
+      break;
+    case Step::Shape::kStrided:
+      return strategy::why_strided(step, machine);
+    case Step::Shape::kTranspose:
+      return strategy::why_transpose(step, machine);
+    case Step::Shape::kList:
+      return strategy::why_list(step);
+    case Step::Shape::kRecord:
+      return strategy::why_record(step);
+  }
+  return "parts of different shapes, each moved by its own kernel";
 }
 
 }  // namespace lacuna

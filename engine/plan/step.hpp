@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "kernels/kernel.hpp"
@@ -62,7 +61,6 @@ struct Step {
   OpenLoop open_loop = OpenLoop::kNone;
   // kStrided, loop blocking: iterations of `inner` in a block, for all of `outer`; 0: no blocking.
   int64_t block_inner = 0;
-  std::string why;  // the rule that chose the shape and the order of the loops, for explain
 
   // Not for kParts. The calls lack addresses, hints, and the count of the open loop: prepared, so
   // that a small message costs a copy of one and a call.

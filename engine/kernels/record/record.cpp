@@ -24,15 +24,6 @@ int64_t widest_lane(std::span<const RecordRun> runs, int64_t extent) {
   return common;
 }
 
-bool suits(std::span<const RecordRun> runs, int64_t extent) {
-  int64_t end = 0;
-  for (const RecordRun& run : runs) {
-    if (run.bytes <= 0 || run.mem_offset < end || run.mem_offset - end >= kLine) return false;
-    end = run.mem_offset + run.bytes;
-  }
-  return !runs.empty() && runs[0].mem_offset == 0 && extent >= end && extent - end < kLine;
-}
-
 TableStep new_step(int64_t load, int64_t store, bool shuffles) {
   TableStep step;
   step.load = load;
@@ -157,6 +148,15 @@ bool make_scatter(std::span<const RecordRun> runs, int64_t extent, int64_t size,
 
 }  // namespace
 
+bool suits_tables(std::span<const RecordRun> runs, int64_t extent) {
+  int64_t end = 0;
+  for (const RecordRun& run : runs) {
+    if (run.bytes <= 0 || run.mem_offset < end || run.mem_offset - end >= kLine) return false;
+    end = run.mem_offset + run.bytes;
+  }
+  return !runs.empty() && runs[0].mem_offset == 0 && extent >= end && extent - end < kLine;
+}
+
 std::shared_ptr<Record> make_record(std::vector<RecordRun> runs, int64_t extent,
                                     int64_t vector_bytes, int64_t least_lane, bool shuffles) {
   auto made = std::make_shared<Record>();
@@ -166,8 +166,8 @@ std::shared_ptr<Record> make_record(std::vector<RecordRun> runs, int64_t extent,
     made->span = std::max(made->span, run.mem_offset + run.bytes);
   }
   made->lane = widest_lane(runs, extent);
-  if (!suits(runs, extent)) {
-    // No tables: the runs do not suit them (suits()).
+  if (!suits_tables(runs, extent)) {
+    // no tables
   } else if (vector_bytes != 0 && made->lane >= least_lane) {
     if (!make_gather(runs, extent, made->size, made->lane, vector_bytes, made->gather) ||
         !make_scatter(runs, extent, made->size, made->lane, vector_bytes, made->scatter)) {

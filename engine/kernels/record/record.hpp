@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "kernels/record/move_list.hpp"
@@ -87,11 +88,14 @@ inline bool goes_by_list(const Record& fields, int64_t in_row) {
 // have no masked stores.
 inline constexpr int64_t kShuffleBytes = 16;
 
+// Whether there may be tables: fields are in memory order, and no gap is a line or more (vectors
+// would read lines without data).
+bool suits_tables(std::span<const RecordRun> runs, int64_t extent);
+
 // Makes the tables for vectors of `vector_bytes` (64; 0: no such tables), with lanes as wide as the
-// pattern allows. No table if lanes are narrower than `least_lane`, fields are not in memory order,
-// a gap is a line or more (vectors would read lines without data), or a stored vector needs more
-// than kMostLoads loads. If lanes are too narrow or `vector_bytes` is 0: a table of shuffles, if
-// `shuffles`. Cost: O(bytes of a period), a few KiB at most.
+// pattern allows. No table if lanes are narrower than `least_lane`, the runs do not suit them, or a
+// stored vector needs more than kMostLoads loads. If lanes are too narrow or `vector_bytes` is 0: a
+// table of shuffles, if `shuffles`. Cost: O(bytes of a period), a few KiB at most.
 inline constexpr int64_t kMostLoads = 4;
 std::shared_ptr<Record> make_record(std::vector<RecordRun> runs, int64_t extent,
                                     int64_t vector_bytes, int64_t least_lane, bool shuffles);

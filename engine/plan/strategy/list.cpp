@@ -62,13 +62,13 @@ void find_places(Step& step, const LayoutNode& list) {
   }
   const bool has_moves = width_class(unit) != Width::kAny || unit >= 12;
   if (!equal && (!has_moves || list.size / unit > kMostUnits * static_cast<int64_t>(runs))) return;
-  auto places = std::make_shared<std::vector<int32_t>>();
-  places->reserve(static_cast<size_t>(list.size / unit));
+  auto places = std::make_shared<std::vector<int32_t>>(static_cast<size_t>(list.size / unit));
+  auto place = places->begin();
   for (size_t i = 0; i < runs; ++i) {
     const int64_t bytes = equal ? unit : list.packed_offsets[i + 1] - list.packed_offsets[i];
     for (int64_t at = list.mem_offsets[i]; bytes > at - list.mem_offsets[i]; at += unit) {
       if (at != static_cast<int32_t>(at)) return;
-      places->push_back(static_cast<int32_t>(at));
+      *place++ = static_cast<int32_t>(at);
     }
   }
   step.places = std::move(places);
@@ -76,6 +76,16 @@ void find_places(Step& step, const LayoutNode& list) {
 }
 
 }  // namespace
+
+std::string why_list(const Step& step) {
+  const bool is_equal = step.list->kind == Kind::kBlocks;
+  const bool is_cut = !is_equal && step.places != nullptr;
+  return std::string("a list of ") + (is_equal ? "equal runs" : "runs of unequal lengths") +
+         (is_cut ? ", cut into " + text(std::ssize(*step.places)) + " runs of " + text(step.width) +
+                       " bytes: avoids branch mispredictions on the length"
+                 : "") +
+         (step.open_loop != Step::OpenLoop::kNone ? ", repeated by the loop around it" : "");
+}
 
 bool select_list(Step& step, Nest& nest, const Host& host) {
   const LayoutNode& list = *nest.leaf->layout;
@@ -90,16 +100,9 @@ bool select_list(Step& step, Nest& nest, const Host& host) {
   } else {
     find_places(step, list);
   }
-  step.why = is_equal ? "a list of equal runs"
-             : step.places != nullptr
-                 ? "a list of runs of unequal lengths, cut into " +
-                       text(static_cast<int64_t>(step.places->size())) + " runs of " +
-                       text(step.width) + " bytes: avoids branch mispredictions on the length"
-                 : "a list of runs of unequal lengths";
   const bool has_units = is_equal || step.places != nullptr;
   const PrefetchRule prefetch = has_units ? prefetch_list(step, host) : prefetch_runs(step, host);
   if (!nest.loops.empty()) {
-    step.why += ", repeated by the loop around it";
     place_outer(step, nest, nest.loops.size() - 1);
     place_rest(step, nest);
   }

@@ -76,12 +76,6 @@ void prefetch_packing(PrefetchRule& rule, const Step& step, int64_t stride, int6
   }
 }
 
-// Bytes of memory from the lowest to the highest offset of a list.
-int64_t way_of(const LayoutNode& list) {
-  const auto [first, last] = std::ranges::minmax(list.mem_offsets);
-  return last - first;
-}
-
 // Packed bytes from which the lines of a list fill a cache. `way`: the memory that the list covers;
 // `width`: the mean length of its runs. In a dense list several runs share a line.
 int64_t beyond(int64_t cache_bytes, const LayoutNode& list, int64_t way, int64_t width,
@@ -103,21 +97,34 @@ bool rises(const std::vector<int64_t>& offsets) {
   return true;
 }
 
+// The offsets of a list: bytes of memory from the lowest to the highest, and whether they rise.
+struct Offsets {
+  int64_t way = 0;
+  bool rise = false;
+};
+
+Offsets offsets_of(const LayoutNode& list) {
+  const std::vector<int64_t>& offsets = list.mem_offsets;
+  if (rises(offsets)) return {offsets.back() - offsets.front(), true};
+  const auto [first, last] = std::ranges::minmax(offsets);
+  return {last - first, false};
+}
+
 // Packing lists where the load window is short: it does not hold enough misses of the L3, although
 // the loads are independent. Prefetching pays from half of the L3 on: the list, the packed data and
 // other processes need the rest. Runs of 16 bytes and runs moved under masks do not gain. For
 // ascending lists of up to 8 bytes, the kernel prefetches all lines in order, 4 KiB ahead
 // (swept_row), which is faster than the line of each run.
-void prefetch_gather(PrefetchRule& rule, const Step& step, int64_t way, bool masks,
+void prefetch_gather(PrefetchRule& rule, const Step& step, const Offsets& offsets, bool masks,
                      const Machine& machine) {
   const bool by_mask = masks && step.width > 8 && step.width <= 32;
   if (by_mask || step.width == 16) return;
   const LayoutNode& list = *step.list;
   const int64_t from =
       step.width > machine.line_bytes ? machine.prefetch_from_bytes : machine.l3_bytes / 2;
-  rule.pack = {beyond(from, list, way, step.width, machine)};
-  rule.in_order = step.width <= 8 && way <= 2 * machine.line_bytes * std::ssize(list.mem_offsets) &&
-                  rises(list.mem_offsets);
+  rule.pack = {beyond(from, list, offsets.way, step.width, machine)};
+  rule.in_order = step.width <= 8 && offsets.rise &&
+                  offsets.way <= 2 * machine.line_bytes * std::ssize(list.mem_offsets);
 }
 
 // Where the hardware prefetcher does not follow a list, unpacking prefetches as soon as its lines
@@ -130,17 +137,18 @@ int64_t beyond_second(const Step& step, const Machine& machine) {
 // Unpacking lists where the hardware prefetcher follows those that ascend. It then needs no help
 // within half of the L3. In DRAM stores under masks stall, in random order, too, so plain moves
 // with prefetches take over.
-void prefetch_scatter(PrefetchRule& rule, const Step& step, int64_t way, const Machine& machine) {
+void prefetch_scatter(PrefetchRule& rule, const Step& step, const Offsets& offsets,
+                      const Machine& machine) {
   const LayoutNode& list = *step.list;
   const int64_t line = machine.line_bytes;
   if (step.width <= 8) {
     rule.unpack = {machine.l3_bytes / line * step.width};
     return;
   }
-  const int64_t spread = way / std::max<int64_t>(1, list.size / step.width);
-  const bool is_followed = spread <= 4 * line && rises(list.mem_offsets);
+  const int64_t spread = offsets.way / std::max<int64_t>(1, list.size / step.width);
+  const bool is_followed = spread <= 4 * line && offsets.rise;
   const int64_t far =
-      beyond(machine.l3_bytes / (is_followed ? 2 : 4), list, way, step.width, machine);
+      beyond(machine.l3_bytes / (is_followed ? 2 : 4), list, offsets.way, step.width, machine);
   rule.unpack = {is_followed ? far : beyond_second(step, machine)};
   if (step.width > 16 || spread <= 2 * line) rule.masks_below = far;
 }
@@ -196,11 +204,11 @@ PrefetchRule prefetch_strided(const Step& step, int64_t span, const Host& host) 
 PrefetchRule prefetch_list(const Step& step, const Host& host) {
   PrefetchRule rule;
   const Machine& machine = host.machine;
-  const bool needs_way = machine.short_load_window || machine.follows_ascending_lists;
-  const int64_t way = needs_way ? way_of(*step.list) : 0;
-  if (machine.short_load_window) prefetch_gather(rule, step, way, host.has_masks(), machine);
+  const bool needs_offsets = machine.short_load_window || machine.follows_ascending_lists;
+  const Offsets offsets = needs_offsets ? offsets_of(*step.list) : Offsets();
+  if (machine.short_load_window) prefetch_gather(rule, step, offsets, host.has_masks(), machine);
   if (machine.follows_ascending_lists) {
-    prefetch_scatter(rule, step, way, machine);
+    prefetch_scatter(rule, step, offsets, machine);
   } else if (step.width > 8) {
     rule.unpack = {beyond_second(step, machine)};
   }
@@ -216,7 +224,7 @@ PrefetchRule prefetch_runs(const Step& step, const Host& host) {
   if (!machine.short_load_window) return rule;
   const LayoutNode& list = *step.list;
   const int64_t mean = std::max<int64_t>(1, list.size / std::ssize(list.mem_offsets));
-  const Sizes far = {beyond(machine.l3_bytes / 4, list, way_of(list), mean, machine)};
+  const Sizes far = {beyond(machine.l3_bytes / 4, list, offsets_of(list).way, mean, machine)};
   if (mean <= kMostPacked) rule.pack = far;
   if (mean >= kLeastUnpacked) rule.unpack = far;
   return rule;

@@ -18,6 +18,7 @@ struct PrefetchRule {
   bool in_order = false;                 // lists, packing: all lines, one after the other
   int64_t masks_below = Regime::kNoEnd;  // lists: larger messages are unpacked without masks
 
+  bool operator==(const PrefetchRule&) const = default;
   const Sizes& sizes(Direction way) const { return way == Direction::kPack ? pack : unpack; }
   // For a message and what is written of it; no runs: no prefetch.
   Prefetch at(Direction way, int64_t message, int64_t output, const Machine& machine) const;

@@ -52,31 +52,6 @@ bool runs_of(const Nest& nest, size_t first, std::vector<RecordRun>& runs) {
   return true;
 }
 
-// The sentence for explain. `in_row`: records in a row of the kernel.
-[[gnu::noinline]] std::string why_record(const Record& found, int64_t in_row) {
-  const bool single = found.runs.size() == 1;
-  const auto way = [&](const RecordTable& table, bool is_permuted, const std::string& by_table) {
-    const bool has_moves = found.permutes.pack != nullptr;
-    const std::string otherwise =
-        !table.steps.empty()     ? by_table
-        : found.words != nullptr ? std::string(has_moves ? "words" : "words, element by element")
-        : goes_by_list(found, in_row) ? "a list of words, four elements at a time"
-        : single                      ? "a loop of runs"
-                                      : "a pass per field";
-    if (!is_permuted && (!has_moves || !table.steps.empty())) return otherwise;
-    const bool is_all = table.steps.empty() && found.words == nullptr;
-    return "one permute for each element" + (is_all ? "" : ", beyond the L1 by " + otherwise);
-  };
-  return (single ? "runs of " + text(found.size) + " bytes at a stride of "
-                 : "elements of " + text(static_cast<int64_t>(found.runs.size())) + " fields, " +
-                       text(found.size) + " bytes in ") +
-         text(found.extent) + ": packed by " +
-         way(found.gather, found.gather_permuted,
-             (found.gather.shuffles ? "shuffles, each vector from " : "vectors, each from ") +
-                 text(found.gather.steps_per_store) + " loads") +
-         ", unpacked by " + way(found.scatter, found.scatter_permuted, "masked vector stores");
-}
-
 class RecordRule final : public Rule {
  public:
   RecordRule(const Step& step, const PrefetchRule& prefetch, Direction way, const Host& host)
@@ -186,6 +161,32 @@ Regimes record_regimes(const Step& step, const PrefetchRule& prefetch, Direction
 
 }  // namespace
 
+std::string why_record(const Step& step) {
+  const Record& found = *step.record;
+  const int64_t in_row = step.open_loop == Step::OpenLoop::kInner ? INT64_MAX : step.inner.count;
+  const bool single = found.runs.size() == 1;
+  const auto way = [&](const RecordTable& table, bool is_permuted, const std::string& by_table) {
+    const bool has_moves = found.permutes.pack != nullptr;
+    const std::string otherwise =
+        !table.steps.empty()     ? by_table
+        : found.words != nullptr ? std::string(has_moves ? "words" : "words, element by element")
+        : goes_by_list(found, in_row) ? "a list of words, four elements at a time"
+        : single                      ? "a loop of runs"
+                                      : "a pass per field";
+    if (!is_permuted && (!has_moves || !table.steps.empty())) return otherwise;
+    const bool is_all = table.steps.empty() && found.words == nullptr;
+    return "one permute for each element" + (is_all ? "" : ", beyond the L1 by " + otherwise);
+  };
+  return (single ? "runs of " + text(found.size) + " bytes at a stride of "
+                 : "elements of " + text(static_cast<int64_t>(found.runs.size())) + " fields, " +
+                       text(found.size) + " bytes in ") +
+         text(found.extent) + ": packed by " +
+         way(found.gather, found.gather_permuted,
+             (found.gather.shuffles ? "shuffles, each vector from " : "vectors, each from ") +
+                 text(found.gather.steps_per_store) + " loads") +
+         ", unpacked by " + way(found.scatter, found.scatter_permuted, "masked vector stores");
+}
+
 // Records of a few small runs: moved by vector tables where these are faster, else run by run. A
 // record is an iteration of the innermost loop, or of an outer one whose inner loops are short.
 bool select_record(Step& step, Nest& nest, const Host& host) {
@@ -204,6 +205,10 @@ bool select_record(Step& step, Nest& nest, const Host& host) {
   for (; at < nest.loops.size(); ++at) {
     std::vector<RecordRun> runs;
     const bool is_list = nest.leaf->kind != Kind::kRun;
+    const RecordRun single{0, nest.leaf->size};
+    if (!is_list && at + 1 == nest.loops.size() &&
+        !suits_tables({&single, 1}, nest.loops[at].mem_stride))
+      continue;  // nothing but a table serves single runs
     if (at + 1 < nest.loops.size() &&
         (!is_long(nest.loops[at]) || (is_list && nest.loops.back().count > kShortListedRow)))
       continue;
@@ -233,8 +238,6 @@ bool select_record(Step& step, Nest& nest, const Host& host) {
     place_outer(step, nest, nest.loops.size() - 1);
     place_rest(step, nest);
   }
-  const int64_t in_row = step.open_loop == Step::OpenLoop::kInner ? INT64_MAX : step.inner.count;
-  step.why = why_record(*found, in_row);
   const PrefetchRule prefetch = prefetch_strided(step, found->span, host);
   step.pack = record_regimes(step, prefetch, Direction::kPack, host);
   step.unpack = record_regimes(step, prefetch, Direction::kUnpack, host);

@@ -55,8 +55,10 @@ CallSize::CallSize(const Step& step, bool is_open)
   opens_calls_ = opens_row_ || (is_open && step.open_loop == OpenLoop::kOuter);
   if (step.block_inner > 0 && !opens_row_) in_row_ = std::min(in_row_, step.block_inner);
   runs_ = in_row_ * step.outer.count;
-  for (const Loop& loop : step.around) calls_ *= loop.count;
-  if (step.block_inner > 0) calls_ *= std::max<int64_t>(1, step.inner.count / in_row_);
+  if (opens_calls_) {
+    for (const Loop& loop : step.around) calls_ *= loop.count;
+    if (step.block_inner > 0) calls_ *= std::max<int64_t>(1, step.inner.count / in_row_);
+  }
   const bool opens_around = is_open && step.open_loop == OpenLoop::kAround;
   const int64_t inside = step.goes_around() ? step.around.back().count : 1;
   has_rows_ = step.outer.count * inside > 1 || (is_open && !opens_row_ && !opens_around) ||

@@ -40,6 +40,7 @@ struct Sizes {
   int64_t from = Regime::kNoEnd;
   int64_t below = Regime::kNoEnd;
   bool hold(int64_t message, int64_t output) const { return message >= from && output < below; }
+  bool operator==(const Sizes&) const = default;
 };
 
 // A rule: which strategy moves a message of so many packed bytes, of which `output` are written
@@ -61,6 +62,7 @@ Regimes make_regimes(const Rule& rule, const KernelTable& kernels);
 class CallSize {
  public:
   CallSize(const Step& step, bool is_open);
+  bool operator==(const CallSize&) const = default;
 
   int64_t in_row(int64_t message) const { return opens_row_ ? message / width_ : in_row_; }
   int64_t runs(int64_t message) const { return opens_calls_ ? message / (width_ * calls_) : runs_; }

@@ -18,6 +18,7 @@ namespace lacuna::strategy {
 struct Nest {
   std::vector<Loop> loops;
   const PlanNode* leaf = nullptr;
+  const Step* below = nullptr;  // of the nest without the outermost loop
 };
 
 // What strategies depend on, beside the layout. `is_open`: of a plan's root for many elements.
@@ -40,6 +41,12 @@ bool select_list(Step& step, Nest& nest, const Host& host);
 void select_strided(Step& step, Nest& nest, const Host& host);
 // One run.
 void select_run(Step& step, const Host& host);
+
+// The sentences for explain, made when asked for. Not for kParts.
+std::string why_transpose(const Step& step, const Machine& machine);
+std::string why_record(const Step& step);
+std::string why_list(const Step& step);
+std::string why_strided(const Step& step, const Machine& machine);
 
 // A single run that no table serves is moved as strided runs, in one direction or both.
 struct PrefetchRule;

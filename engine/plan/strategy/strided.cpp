@@ -274,6 +274,14 @@ class StridedRule final : public Rule {
   int64_t one_load_runs_ = 0;
 };
 
+// Whether the nest without the outermost loop is moved by the same calls, only fewer of them: its
+// regimes then are the same. Its runs and its innermost loop are the same in any case.
+bool has_same_calls(const Step& step, const PrefetchRule& prefetch, const Step& below,
+                    const Host& host) {
+  return below.shape == step.shape && CallSize(below, false) == CallSize(step, host.is_open) &&
+         prefetch_strided(below, below.width, host) == prefetch;
+}
+
 }  // namespace
 
 Regimes strided_regimes(const Step& step, const PrefetchRule& prefetch, Direction way,
@@ -284,7 +292,6 @@ Regimes strided_regimes(const Step& step, const PrefetchRule& prefetch, Directio
 void select_run(Step& step, const Host& host) {
   const Machine& machine = host.machine;
   step.shape = Step::Shape::kStrided;
-  step.why = "one run";
   const bool is_long = step.width > kLongRun;
   const bool is_near = step.width <= kNearMessage;
   for (const Direction way : {Direction::kPack, Direction::kUnpack}) {
@@ -306,6 +313,22 @@ void select_run(Step& step, const Host& host) {
   }
 }
 
+std::string why_strided(const Step& step, const Machine& machine) {
+  if (step.open_loop == Step::OpenLoop::kNone) return "one run";
+  if (step.open_loop == Step::OpenLoop::kInner) return "one loop of runs";
+  if (std::abs(step.outer.mem_stride) >= machine.line_bytes)
+    return "iterations share no cache line: the loop order is kept";
+  const Traversal touched = traversal_of(step.inner, step.width, machine);
+  if (step.block_inner == 0) {
+    return "the inner loop's " + text(touched.pages) + " pages and " + text(touched.lines) +
+           " lines stay in the TLB and the cache";
+  }
+  return "neighbouring iterations share cache lines, and the inner loop touches " +
+         text(touched.pages) + " pages (TLB " + text(machine.tlb_entries) + ") and " +
+         text(touched.lines) + " lines: the loops are blocked by " + text(step.block_inner) +
+         " inner iterations";
+}
+
 void select_strided(Step& step, Nest& nest, const Host& host) {
   const Machine& machine = host.machine;
   step.shape = Step::Shape::kStrided;
@@ -313,7 +336,6 @@ void select_strided(Step& step, Nest& nest, const Host& host) {
   nest.loops.pop_back();
   if (nest.loops.empty()) {
     step.open_loop = Step::OpenLoop::kInner;
-    step.why = "one loop of runs";
   } else {
     // Iterations of the loop with the least stride may share lines with each other.
     size_t closest = nest.loops.size() - 1;
@@ -323,23 +345,17 @@ void select_strided(Step& step, Nest& nest, const Host& host) {
     }
     const bool shares_lines = std::abs(nest.loops[closest].mem_stride) < machine.line_bytes;
     const size_t outer = shares_lines ? closest : nest.loops.size() - 1;
-    const Traversal touched = traversal_of(step.inner, step.width, machine);
-    if (shares_lines) step.block_inner = touched.cached_iterations;
-    if (step.block_inner > 0) {
-      step.why = "neighbouring iterations share cache lines, and the inner loop touches " +
-                 text(touched.pages) + " pages (TLB " + text(machine.tlb_entries) + ") and " +
-                 text(touched.lines) + " lines: the loops are blocked by " +
-                 text(step.block_inner) + " inner iterations";
-    } else if (shares_lines) {
-      step.why = "the inner loop's " + text(touched.pages) + " pages and " + text(touched.lines) +
-                 " lines stay in the TLB and the cache";
-    } else {
-      step.why = "iterations share no cache line: the loop order is kept";
-    }
+    if (shares_lines)
+      step.block_inner = traversal_of(step.inner, step.width, machine).cached_iterations;
     place_outer(step, nest, outer);
     place_rest(step, nest);
   }
   const PrefetchRule prefetch = prefetch_strided(step, step.width, host);
+  if (has_same_calls(step, prefetch, *nest.below, host)) {
+    step.pack = nest.below->pack;
+    step.unpack = nest.below->unpack;
+    return;
+  }
   step.pack = strided_regimes(step, prefetch, Direction::kPack, host);
   step.unpack = strided_regimes(step, prefetch, Direction::kUnpack, host);
 }

@@ -78,21 +78,6 @@ class TransposeRule final : public Rule {
   const Host& host_;
 };
 
-// The sentence for explain. Not inlined: building strings takes much stack.
-[[gnu::noinline]] std::string why(const Step& step, int64_t tile_rows, int64_t pages,
-                                  bool is_gathered, const Machine& machine) {
-  const std::string rows =
-      tile_rows == 0 || tile_rows >= step.inner.count ? "all" : text(tile_rows);
-  return "columns are neighbours in memory (stride = width = " + text(step.width) +
-         "): tiles read and write whole lines; a column touches " + text(pages) +
-         " pages, the TLB has " + text(machine.tlb_entries) + " entries; " +
-         (is_gathered ? "strips of columns are gathered in a buffer, or loops of runs move " +
-                            rows + " rows at a time"
-                      : "a tile is " + rows + " rows by one page of columns") +
-         "; outputs of at least " + text(machine.stream_transpose_bytes) +
-         " bytes use non-temporal stores";
-}
-
 }  // namespace
 
 Traversal traversal_of(const Loop& inner, int64_t width, const Machine& machine) {
@@ -104,6 +89,22 @@ Traversal traversal_of(const Loop& inner, int64_t width, const Machine& machine)
       std::max<int64_t>(1, machine.page_bytes / std::max<int64_t>(1, std::abs(inner.mem_stride)));
   return {pages, lines,
           std::max<int64_t>(8, std::min(machine.tlb_entries / 2 * per_page, cached_lines))};
+}
+
+std::string why_transpose(const Step& step, const Machine& machine) {
+  const int64_t tile_rows = step.pack_call.tile_rows;
+  const std::string rows =
+      tile_rows == 0 || tile_rows >= step.inner.count ? "all" : text(tile_rows);
+  return "columns are neighbours in memory (stride = width = " + text(step.width) +
+         "): tiles read and write whole lines; a column touches " +
+         text(traversal_of(step.inner, step.width, machine).pages) + " pages, the TLB has " +
+         text(machine.tlb_entries) + " entries; " +
+         (width_class(step.width) == Width::kAny
+              ? "strips of columns are gathered in a buffer, or loops of runs move " + rows +
+                    " rows at a time"
+              : "a tile is " + rows + " rows by one page of columns") +
+         "; outputs of at least " + text(machine.stream_transpose_bytes) +
+         " bytes use non-temporal stores";
 }
 
 bool select_transpose(Step& step, Nest& nest, const Host& host) {
@@ -123,7 +124,6 @@ bool select_transpose(Step& step, Nest& nest, const Host& host) {
       call->tile_rows = is_gathered ? touched.cached_iterations : tiles.rows;
       call->tile_columns = tiles.columns;
     }
-    step.why = why(step, step.pack_call.tile_rows, touched.pages, is_gathered, host.machine);
     nest.loops.pop_back();
     place_outer(step, nest, i);
     place_rest(step, nest);
