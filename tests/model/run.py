@@ -48,6 +48,27 @@ MODELS = [
         },
     ),
     Model(
+        "nodes",
+        ("NODES", "WITHDRAWN"),
+        [(2, 0), (3, 0), (4, 0), (2, 1), (3, 1), (4, 1), (5, 1)],
+        {
+            "BREAK_BEGUN_LATE": ((2, 0), WRONG),  # the root says that it is there when it has voted
+            "BREAK_GONE_FIRST": ((2, 0), WRONG),  # it looks who has gone before it says so
+            "BREAK_GONE_UNSEEN": ((2, 0), WRONG),  # it does not look
+            "BREAK_NOT_ASKED": ((2, 0), WRONG),  # a node goes without a look for the root
+            "BREAK_BEGUN_FIRST": (
+                (2, 0),
+                WRONG,
+            ),  # it looks for the root, then says that it goes
+            "BREAK_NO_LIMIT": ((2, 0), STUCK),  # it waits for a root that is not there
+            "BREAK_GONE_WITHDRAWN": ((2, 0), WRONG),  # a name is withdrawn that others need
+            "BREAK_WITHDRAWN_EARLY": ((2, 1), WRONG),  # a yes is withdrawn before all have read it
+            "BREAK_BEGUN_ONCE": ((2, 1), STUCK),  # a node waits for a no that has been withdrawn
+        },
+        long=((5, 1),),
+        largest=((5, 1),),
+    ),
+    Model(
         "handover",
         ("SENDERS", "MESSAGES", "REGIONS", "PROBES", "CALLS"),
         # One region is too few, three are more than are in use at once. With fewer messages there
@@ -132,6 +153,66 @@ MODELS = [
             "BREAK_OWNER_LEAVES": ((2, 2, 1, 1, 0, 1), STUCK),  # freed while its owner reads it
         },
         largest=((3, 1, 1, 1, 0, 0),),
+    ),
+    Model(
+        "pieces",
+        (
+            "MESSAGES",
+            "PIECES",
+            "WINDOW",
+            "TAGS",
+            "NOTE",
+            "BOTH",
+            "POSTED",
+            "STALL",
+            "TESTS",
+            "SHORT",
+        ),
+        [
+            (3, 2, 3, 3, 1, 0, 0, 0, 0, 0),
+            (3, 2, 4, 3, 2, 0, 1, 0, 0, 0),
+            (2, 2, 3, 2, 1, 0, 0, 0, 1, 0),
+            (1, 4, 4, 2, 1, 0, 0, 0, 2, 0),
+            (2, 2, 3, 3, 1, 0, 0, 1, 1, 0),
+            (4, 2, 4, 3, 1, 0, 0, 0, 0, 1),
+            (2, 2, 3, 2, 1, 1, 1, 0, 0, 0),
+            (4, 2, 3, 3, 1, 0, 0, 0, 0, 0),
+            (3, 2, 3, 3, 1, 0, 0, 1, 1, 0),
+            (2, 3, 4, 3, 1, 0, 0, 1, 2, 0),
+        ],
+        {
+            # two ranks that post receives and then send wait for each other
+            "BREAK_RENDEZVOUS": ((1, 1, 1, 2, 1, 1, 1, 0, 0, 0), STUCK),
+            "BREAK_NO_WINDOW": ((3, 2, 3, 3, 1, 0, 0, 0, 0, 0), WRONG),  # sent without a look at it
+            "BREAK_WAITS_FOR_ROOM": ((3, 2, 3, 3, 1, 0, 0, 0, 0, 0), STUCK),  # a send waits for it
+            "BREAK_NO_TAGS": ((3, 2, 3, 2, 1, 0, 0, 0, 0, 0), WRONG),  # two messages have one tag
+            "BREAK_NOTED_EARLY": ((3, 2, 3, 3, 1, 0, 0, 0, 0, 0), WRONG),  # before the pieces come
+            "BREAK_NOTED_TWICE": ((3, 2, 3, 3, 1, 0, 0, 0, 0, 0), WRONG),  # room given back twice
+            # the note tells the largest number, though a smaller one has not come
+            "BREAK_NOTED_LARGEST": ((4, 1, 2, 3, 1, 0, 0, 0, 0, 0), WRONG),
+            "BREAK_LARGEST": ((2, 2, 3, 3, 1, 0, 0, 0, 0, 0), WRONG),  # no other is remembered
+            "BREAK_BELIEVED": ((2, 2, 3, 3, 1, 0, 0, 0, 0, 0), WRONG),  # an old token is one, too
+            "BREAK_NOT_WIPED": ((2, 2, 3, 3, 1, 0, 0, 0, 0, 0), WRONG),  # a new one is sent as data
+            "BREAK_REST_LEFT": ((3, 2, 3, 3, 1, 0, 0, 0, 0, 0), WRONG),  # what does not fit is left
+            "BREAK_ASKED_EARLY": ((1, 4, 4, 2, 1, 0, 0, 0, 0, 0), WRONG),  # into a place in use
+            # a test completes the library's request before the last piece has come
+            "BREAK_TEST_COMPLETES": ((2, 2, 3, 3, 1, 0, 0, 0, 1, 0), WRONG),
+            # or asks the library again, for which a token may have come meanwhile
+            "BREAK_TEST_AGAIN": ((2, 2, 3, 3, 1, 0, 0, 0, 1, 0), WRONG),
+            "BREAK_TEST_WAITS": ((2, 2, 3, 3, 1, 0, 0, 1, 1, 0), STUCK),  # a test waits for pieces
+            "BREAK_NOT_SENT": ((2, 2, 3, 3, 1, 0, 0, 0, 0, 0), STUCK),  # ends before they leave
+        },
+        long=(
+            (2, 2, 3, 2, 1, 1, 1, 0, 0, 0),
+            (4, 2, 3, 3, 1, 0, 0, 0, 0, 0),
+            (3, 2, 3, 3, 1, 0, 0, 1, 1, 0),
+            (2, 3, 4, 3, 1, 0, 0, 1, 2, 0),
+        ),
+        largest=(
+            (4, 2, 3, 3, 1, 0, 0, 0, 0, 0),
+            (3, 2, 3, 3, 1, 0, 0, 1, 1, 0),
+            (2, 3, 4, 3, 1, 0, 0, 1, 2, 0),
+        ),
     ),
     Model(
         "rooms",
