@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -72,6 +73,8 @@ Staging borrow_kept() noexcept {
 void Staging::reset() noexcept {
   if (buffer_ == nullptr) return;
   Buffer* buffer = std::exchange(buffer_, nullptr);
+  if (const int64_t bytes = std::exchange(wiped_, 0); bytes > 0)
+    explicit_bzero(buffer->data, static_cast<size_t>(bytes));
   if (buffer->borrower != nullptr) {
     static_cast<std::atomic<bool>*>(buffer->borrower)->store(false, std::memory_order_release);
   } else {

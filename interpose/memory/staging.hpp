@@ -19,11 +19,13 @@ class Staging {
  public:
   Staging() = default;
   explicit Staging(Buffer* buffer) : buffer_(buffer) {}
-  Staging(Staging&& other) noexcept : buffer_(std::exchange(other.buffer_, nullptr)) {}
+  Staging(Staging&& other) noexcept
+      : buffer_(std::exchange(other.buffer_, nullptr)), wiped_(std::exchange(other.wiped_, 0)) {}
   Staging& operator=(Staging&& other) noexcept {
     if (this != &other) {
       reset();
       buffer_ = std::exchange(other.buffer_, nullptr);
+      wiped_ = std::exchange(other.wiped_, 0);
     }
     return *this;
   }
@@ -32,11 +34,14 @@ class Staging {
   explicit operator bool() const { return buffer_ != nullptr; }
   std::byte* data() const noexcept;
   void reset() noexcept;
+  // Wipes the first `bytes` when it gives the buffer back: the program may get this memory next.
+  void wipe_at_end(int64_t bytes) noexcept { wiped_ = bytes; }
   // Never gives the buffer back: the library may still read it.
   void abandon() noexcept { buffer_ = nullptr; }
 
  private:
   Buffer* buffer_ = nullptr;
+  int64_t wiped_ = 0;
 };
 
 // At least `bytes` > 0, aligned to 64. `blocking`: the same thread gives it back before it leaves

@@ -118,6 +118,7 @@ bool promise_pieces(const Plan& plan, const void* buf, MPI_Count count, int64_t 
                                           reinterpret_cast<direct::Token*>(token.data()))) {
     return false;
   }
+  token.wipe_at_end(direct::kTokenBytes);  // the receiver may not have received it by then
   outgoing->data = token.data();
   outgoing->staging = std::move(token);
   outgoing->wire = {runtime().packed, direct::kTokenBytes};

@@ -130,6 +130,23 @@ TEST(Staging, AnAbandonedBufferIsNeverLentAgain) {
   }
 }
 
+TEST(Staging, WhatMustBeWipedIsWipedBeforeOthersGetTheMemory) {
+  for (const bool blocking : {true, false}) {
+    Staging first = borrow_staging(100, blocking);
+    ASSERT_TRUE(first);
+    std::byte* const data = first.data();
+    std::fill_n(data, 100, std::byte{7});
+    first.wipe_at_end(80);
+    Staging moved = std::move(first);
+    first = std::move(moved);
+    first.reset();
+    const Staging second = borrow_staging(100, blocking);
+    ASSERT_EQ(second.data(), data);
+    EXPECT_EQ(std::count(data, data + 100, std::byte{0}), 80);
+    EXPECT_EQ(data[80], std::byte{7});
+  }
+}
+
 struct Object {
   static inline bool refused = false;
   static inline int alive = 0;
