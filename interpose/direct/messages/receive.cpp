@@ -169,8 +169,9 @@ int64_t elements_of_token(const Incoming& incoming) noexcept {
 
 bool read_by_library(const Incoming& incoming, Token* token) noexcept {
   const int64_t count = elements_of_token(incoming);
-  const Staging packed = need_staging(incoming.bytes / incoming.count * count, false);
+  Staging packed = need_staging(incoming.bytes / incoming.count * count, false);
   if (!packed || !pack_by_library(incoming, count, packed.data())) return false;
+  packed.wipe_at_end(kTokenBytes);  // a call that does not wait may leave the message incomplete
   std::memcpy(token, packed.data(), sizeof(*token));
   return true;
 }
