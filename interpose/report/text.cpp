@@ -230,7 +230,7 @@ std::vector<std::string> advice(const Report& report, const ReportRow& row) {
   if (sends_large_messages(row) && report.may_pipeline) {
     words.push_back(
         "messages of 64 KiB and more to other nodes can go in pieces, each packed while others are "
-        "on their way: set LACUNA_DIRECT=1 and LACUNA_PIPELINE=1 in all ranks (lacuna docs tune)");
+        "on their way, if all ranks run lacuna and LACUNA_DIRECT=1 (lacuna docs tune)");
   }
   if (report.costs) add_cost_advice(report, row, &words);
   return words;

@@ -159,7 +159,11 @@ Answer handle_any(int count, MPI_Request* requests, int* index, int* flag, MPI_S
 bool must_ask(int count, const MPI_Request* requests) noexcept {
   if (!direct::has_pipeline()) return false;
   Claims claims(count, requests);
-  const bool any = claims.any_in_pieces();
+  bool any = false;
+  for (PendingRequest* entry = claims.first(); entry != nullptr && !any;
+       entry = entry->next_claimed) {
+    any = may_be_in_pieces(entry);
+  }
   claims.put_all_back();
   return any;
 }

@@ -267,10 +267,18 @@ int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept {
 
 namespace {
 
+using IsComplete = int (*)(MPI_Request);
+[[maybe_unused]] IsComplete is_complete_of_library() noexcept {
+  static const auto found =
+      reinterpret_cast<IsComplete>(mpi_data_symbol("MPIX_Request_is_complete"));
+  return found;
+}
+
 // Whether a request is complete, well or not; it stays the program's. The completing call raises
 // the error of a failed one, so this one must not: MPI_Request_get_status does, on MPICH and Intel
 // MPI. For that MPICH 4.2 has a function of its own, which does no progress. In those before, and
-// in Intel MPI, the error is raised on MPI_COMM_WORLD. `status`: of a complete one, unless
+// in Intel MPI, the error is raised on MPI_COMM_WORLD; in libmpi_abi of MPICH 5, which lacks that
+// function, perhaps on MPI_COMM_SELF (SilencedErrors). `status`: of a complete one, unless
 // `has_status` is false.
 bool look(MPI_Request request, MPI_Status* status, bool* has_status) noexcept {
   const Next& next = next_functions();
@@ -278,10 +286,7 @@ bool look(MPI_Request request, MPI_Status* status, bool* has_status) noexcept {
   int code = MPI_SUCCESS;
   *has_status = true;
 #if !defined(LACUNA_MPI_FAMILY_OMPI)
-  using IsComplete = int (*)(MPI_Request);
-  static const auto is_complete =
-      reinterpret_cast<IsComplete>(mpi_data_symbol("MPIX_Request_is_complete"));
-  if (is_complete != nullptr) {
+  if (const IsComplete is_complete = is_complete_of_library(); is_complete != nullptr) {
     direct::let_library_work();
     *has_status = false;
     return is_complete(request) != 0;
@@ -293,6 +298,15 @@ bool look(MPI_Request request, MPI_Status* status, bool* has_status) noexcept {
 }
 
 }  // namespace
+
+bool can_ask_quietly() noexcept {
+#if defined(LACUNA_MPI_FAMILY_OMPI)
+  return true;
+#else
+  return runtime().flavour != Flavour::kMpich || runtime().mpich_major < 5 ||
+         is_complete_of_library() != nullptr;
+#endif
+}
 
 bool may_be_in_pieces(PendingRequest* entry) noexcept {
   return direct::has_pipeline() && entry->receive && entry->completion == nullptr &&
@@ -362,13 +376,6 @@ void Claims::leave_out_incomplete() noexcept {
     entry->left_out = is_incomplete(entry);
     any_left_out_ = any_left_out_ || entry->left_out;
   }
-}
-
-bool Claims::any_in_pieces() const noexcept {
-  bool any = false;
-  for (PendingRequest* entry = first_; entry != nullptr && !any; entry = entry->next_claimed)
-    any = may_be_in_pieces(entry);
-  return any;
 }
 
 void Claims::put_all_back() noexcept {

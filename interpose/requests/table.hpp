@@ -143,6 +143,10 @@ int observe_pending(PendingRequest* entry, MPI_Status* status) noexcept;
 // Whether the message of a request may come in pieces (direct/pipeline/).
 bool may_be_in_pieces(PendingRequest* entry) noexcept;
 
+// Whether lacuna can find out that a request has failed, and the program's error handler does not
+// see that it was asked. Not with libmpi_abi of MPICH 5.
+bool can_ask_quietly() noexcept;
+
 // For calls that do not wait: whether a request's message is incomplete, as the library says, or as
 // pieces of it are on their way. Such a request must not be passed
 // to a call that completes it: the library may have completed it already. Unpacks the pieces that
@@ -184,7 +188,6 @@ class Claims {
   // Marks the requests that is_incomplete() says must not be passed to the library.
   void leave_out_incomplete() noexcept;
   bool any_left_out() const { return any_left_out_; }
-  bool any_in_pieces() const noexcept;
 
  private:
   PendingRequest* first_ = nullptr;

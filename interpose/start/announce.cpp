@@ -45,6 +45,11 @@ void log_complaints(const Table& table) {
     log_line("LACUNA_DISTANCE=" + distance +
              " is not understood: it must be close, far or alternate; it is measured");
   }
+  const std::string& pipeline = option_text(OptionId::kPipeline);
+  bool flag = false;
+  if (pipeline != "auto" && pipeline != "all" && !detail::read_flag(pipeline, &flag))
+    log_line("LACUNA_PIPELINE=" + pipeline +
+             " is not understood: it must be auto, 1, 0 or all; it is taken for auto");
   if (pipelining_wanted() == direct::OtherNodes::kGiven && !option_flag(OptionId::kDirect))
     log_line(
         "LACUNA_PIPELINE has no effect without LACUNA_DIRECT; remedy: set LACUNA_DIRECT=1, too");

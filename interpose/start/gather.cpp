@@ -67,7 +67,7 @@ Report mine() {
   report.pool_mb = option_integer(OptionId::kPoolMb);
   report.may_pipeline = runtime().size > 1 && !runtime().on_one_node && !g_gate.threads &&
                         !direct::has_pipeline() &&
-                        pipelining_wanted() != direct::OtherNodes::kGiven;
+                        pipelining_wanted() == direct::OtherNodes::kAsked;
   report.ranks = runtime().size;
   report.compiled = compiled_counts();
   return report;

@@ -75,6 +75,14 @@ uint32_t allowed_families() {
   return families;
 }
 
+direct::OtherNodes may_pipeline() noexcept {
+  const direct::OtherNodes wanted = pipelining_wanted();
+  const bool is_sure = wanted != direct::OtherNodes::kAsked || can_ask_quietly();
+  if (!is_sure && !g_runtime.on_one_node)
+    log_no_pipelining("MPICH's libmpi_abi does not tell whether a request has failed");
+  return is_sure ? wanted : direct::OtherNodes::kNothing;
+}
+
 // The other ranks of the node wait for this rank's vote on the direct path, even if lacuna does not
 // start here. So it is cast exactly once: by cast(), or as a no in the destructor.
 class Vote {
@@ -92,7 +100,7 @@ class Vote {
   bool is_due() const noexcept { return is_due_; }
   direct::Agreed cast(bool willing) noexcept {
     is_due_ = false;
-    const direct::Agreed agreed = direct::agree(willing, pipelining_wanted());
+    const direct::Agreed agreed = direct::agree(willing, may_pipeline());
     is_due_for_job_ = is_due_for_job_ || agreed.nodes == direct::AllNodes::kAgreed;
     return agreed;
   }
@@ -113,7 +121,7 @@ void start_direct(Vote* vote) {
                        !is_watched(kVerified) && !g_runtime.outlives_failures;
   const direct::Agreed found = vote->cast(willing);
   const bool receives_tokens = found.node == direct::Agreement::kReached;
-  const std::string_view why_unasked = why_not_asked(found.nodes);
+  const std::string_view why_alone = why_nodes_disagree(found.nodes);
   const std::string_view why_whole = vote->cast_for_job(receives_tokens);
   if (receives_tokens && (direct::peers().size() > 1 || direct::has_pipeline())) {
     g_always_open = kDirectSwitch;
@@ -121,7 +129,7 @@ void start_direct(Vote* vote) {
   } else {
     log_direct_off(receives_tokens ? direct::Agreement::kAlone : found.node, willing);
   }
-  log_no_pipelining(why_unasked.empty() ? why_whole : why_unasked);
+  log_no_pipelining(why_alone.empty() ? why_whole : why_alone);
 }
 
 uint32_t watched() {

@@ -46,7 +46,7 @@ struct Vote {
   int32_t within_nodes = is_within_nodes() ? 1 : 0;
 };
 
-// Rank 0 has the sum of all votes afterwards.
+// Afterwards rank 0's vote is a yes only if all votes are.
 bool gather_votes(MPI_Comm comm, Vote* vote) noexcept {
   const Next& next = next_functions();
   const int rank = runtime().rank;
@@ -90,12 +90,12 @@ bool is_far(int rank) noexcept {
 }
 
 constexpr int64_t kLeastWindow = int64_t{256} << 10;
-// Ranks of other nodes may come as much later as the ranks of a node wait for each other.
-constexpr int64_t kNodesWait = 4;
+// Ranks of other nodes are waited for so many times as long as those of this one.
+constexpr int64_t kNodesWaitFactor = 4;
 
 constexpr int kTried[] = {32 << 10, 16 << 10, 8 << 10, 4 << 10};
 
-// Whether the library sends messages of this length eagerly, here and now: without a receive.
+// Whether a send completes although no receive is posted.
 bool leaves(MPI_Request* request) noexcept {
   using Clock = std::chrono::steady_clock;
   constexpr auto kPatience = std::chrono::milliseconds(20);
@@ -106,9 +106,9 @@ bool leaves(MPI_Request* request) noexcept {
   return done != 0;
 }
 
-// Each rank whose next one is on another node sends that a message of each length, the longest
-// first. No rank receives one until all have voted whether theirs have left. So each node tries its
-// network at both ends. Returns the first length for which all have. 0: there is none.
+// A rank whose next rank is on another node sends it one message of each length, the longest first.
+// No rank receives one until all have voted whether theirs have left. So each node takes part as
+// sender and as receiver. Returns the first length for which all have left. 0: there is none.
 int try_eager(MPI_Comm comm, std::byte* sent, std::byte* received) noexcept {
   const Next& next = next_functions();
   const int rank = runtime().rank;
@@ -143,13 +143,12 @@ int try_eager(MPI_Comm comm, std::byte* sent, std::byte* received) noexcept {
 
 direct::OtherNodes pipelining_wanted() noexcept {
   const std::string& text = option_text(OptionId::kPipeline);
-  if (text == "auto") return direct::OtherNodes::kAsked;
-  bool flag = false;
-  const bool is_given = text == "all" || (detail::read_flag(text, &flag) && flag);
-  return is_given ? direct::OtherNodes::kGiven : direct::OtherNodes::kNothing;
+  bool flag = text == "all";
+  if (!flag && !detail::read_flag(text, &flag)) return direct::OtherNodes::kAsked;
+  return flag ? direct::OtherNodes::kGiven : direct::OtherNodes::kNothing;
 }
 
-std::string_view why_not_asked(direct::AllNodes found) noexcept {
+std::string_view why_nodes_disagree(direct::AllNodes found) noexcept {
   switch (found) {
     case direct::AllNodes::kNotAsked:
     case direct::AllNodes::kAgreed:
@@ -161,6 +160,9 @@ std::string_view why_not_asked(direct::AllNodes found) noexcept {
       return "a node did not answer in MPI_Init";
     case direct::AllNodes::kRefused:
       return "on some node a rank has another lacuna or several threads, or does not receive tokens";
+    case direct::AllNodes::kScattered:
+      return "the ranks of a node are numbered too irregularly; remedy: LACUNA_PIPELINE=1 if all "
+             "ranks run lacuna";
     case direct::AllNodes::kOneMachine:
       return "ranks that share no memory are on one machine; remedy: LACUNA_PIPELINE=1 if they "
              "reach each other by a network alone";
@@ -175,9 +177,9 @@ std::string_view agree_on_pipelining(bool willing) noexcept {
   direct::Pipeline agreed{};
   Terms terms;
   constexpr const char* kWait = "MPI_Init: until all ranks have agreed on pipelined messages";
-  if (!make_job_communicator(kNodesWait * option_integer(OptionId::kDirectWait), kWait,
+  if (!make_job_communicator(kNodesWaitFactor * option_integer(OptionId::kDirectWait), kWait,
                              &agreed.comm)) {
-    if (!runtime().outlives_failures) {
+    if (!runtime().outlives_failures && direct::own_index() == 0) {
       log_line(
           "LACUNA_PIPELINE: a rank did not answer in MPI_Init; it has another value, or no lacuna. "
           "Communicators that are made later may hang; remedy: set it in all ranks, or in none");
@@ -192,15 +194,16 @@ std::string_view agree_on_pipelining(bool willing) noexcept {
       willing && has_world && bytes != nullptr && !g_gate.threads && direct::make_comm_key();
   const bool ok = vote(agreed.comm, takes_part, &terms);
   direct::take_back_notes();
-  const bool on_one_node =
-      !is_within_nodes() && static_cast<int>(direct::peers().size()) == runtime().size;
-  if (ok && terms.willing != 0 && !on_one_node)
+  const bool all_willing = ok && terms.willing != 0;
+  const bool on_one_node = all_willing && !is_within_nodes() &&
+                           static_cast<int>(direct::peers().size()) == runtime().size;
+  if (all_willing && !on_one_node)
     agreed.piece_bytes = try_eager(agreed.comm, bytes.get(), bytes.get() + kLongest);
   if (agreed.piece_bytes == 0) {
     direct::free_comm_key();
     if (has_world) next.MPI_Group_free(&agreed.world);
     next.MPI_Comm_free(&agreed.comm);
-    if (ok && terms.willing == 0)
+    if (!all_willing)
       return "a rank has another lacuna or several threads, or does not receive tokens "
              "(LACUNA_VERIFY, or no shared-memory path on its node)";
     return on_one_node ? "all ranks are on one node"

@@ -171,7 +171,9 @@ AllNodes ask_nodes(bool willing, std::span<const int> ranks) noexcept {
   int absent = -1;
   const AllNodes found =
       agree_across_nodes(own, {runtime().size, kNodesLimit}, &launcher_notes(), &absent);
-  if (absent >= 0) {
+  // One process says so.
+  const bool speaks = ranks.front() == 0 || ranks.back() == runtime().size - 1;
+  if (absent >= 0 && speaks) {
     char sentence[240];
     std::snprintf(sentence, sizeof(sentence),
                   "pipelined messages off: the node of rank %d did not answer in MPI_Init within "

@@ -35,7 +35,8 @@ struct Agreed {
 // answer. kAsked needs the runtime().
 Agreed agree(bool willing, OtherNodes others) noexcept;
 
-// Takes back the notes of this process for the other nodes, once all ranks of the job have agreed.
+// Takes back the notes of this process for the other nodes. Call once all ranks of the job have
+// agreed to pipelined messages; else the notes stay until the job ends.
 void take_back_notes() noexcept;
 
 }  // namespace lacuna::direct

@@ -17,6 +17,8 @@
 namespace lacuna::direct {
 namespace {
 
+constexpr bool kFatalToo = true;
+
 template <size_t kSize>
 void name_note(uint64_t job, const char* name, char (&full)[kSize]) noexcept {
   std::snprintf(full, kSize, "lacuna-%016llx-%s", static_cast<unsigned long long>(job), name);
@@ -35,7 +37,7 @@ bool look_up(const char* full, char* text) noexcept {
 
 bool LauncherNotes::read(const char* name, char* text) noexcept {
   if (job_ == 0) return false;
-  const SilencedErrors silenced(true);
+  const SilencedErrors silenced(kFatalToo);
   char full[sizeof(Written::name)];
   name_note(job_, name, full);
   return look_up(full, text);
@@ -43,7 +45,7 @@ bool LauncherNotes::read(const char* name, char* text) noexcept {
 
 bool LauncherNotes::write(const char* name, const char* text) noexcept {
   if (job_ == 0 || count_ == kMost) return false;
-  const SilencedErrors silenced(true);
+  const SilencedErrors silenced(kFatalToo);
   Written& mine = written_[count_];
   name_note(job_, name, mine.name);
   std::snprintf(mine.text, sizeof(mine.text), "%s", text);
@@ -55,7 +57,7 @@ bool LauncherNotes::write(const char* name, const char* text) noexcept {
 }
 
 void LauncherNotes::take_back() noexcept {
-  const SilencedErrors silenced(true);
+  const SilencedErrors silenced(kFatalToo);
   for (; count_ > 0; --count_) {
     const Written& mine = written_[count_ - 1];
     next_functions().MPI_Unpublish_name(mine.name, MPI_INFO_NULL, mine.text);

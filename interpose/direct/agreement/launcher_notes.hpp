@@ -6,19 +6,18 @@
 
 namespace lacuna::direct {
 
-// Notes as names that MPI_Publish_name gives to the launcher. They are called after the job. One
+// Notes as names that MPI_Publish_name gives to the launcher. Their names contain the job's. One
 // process writes at most kMost.
 class LauncherNotes : public Notes {
  public:
-  static constexpr int kMost = 3;
+  static constexpr int kMost = 2;
 
   // job_of_all_nodes(). 0: there are no notes.
   explicit LauncherNotes(uint64_t job) noexcept : job_(job) {}
 
   bool write(const char* name, const char* text) noexcept override;
   bool read(const char* name, char* text) noexcept override;
-  // Takes back what this process has written. Once no process of the job looks for it.
-  void take_back() noexcept;
+  void take_back() noexcept override;
 
  private:
   struct Written {

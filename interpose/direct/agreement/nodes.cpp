@@ -3,11 +3,11 @@
 // Four kinds of notes, each written once:
 //
 //   node-R  what the node whose first rank is R says (NodeNote)
-//   begun   the node of rank 0 has come, and will decide
-//   gone    a node has given up; it has seen neither `end` nor, after it wrote this, `begun`
+//   begun   rank 0's node has come, and will decide
+//   gone    a node has not found `end` in time; it agrees to nothing, unless it then finds `begun`
 //   end     the decision
 //
-// A node that gives up writes `gone` before it looks for `begun`. The node of rank 0 writes `begun`
+// A node that gives up writes `gone` before it looks for `begun`. Rank 0's node writes `begun`
 // before it looks for `gone`. So one of the two sees the other: a node that has gone is known to
 // the decision, or it waits for it. (Dekker's algorithm: E. W. Dijkstra, "Cooperating sequential
 // processes", 1965, section 2.1.)
@@ -37,6 +37,7 @@ constexpr const char* kGone = "gone";
 constexpr const char* kEnd = "end";
 constexpr const char* kYes = "yes";
 constexpr const char* kNo = "no";
+constexpr const char* kScattered = "scattered";  // in place of a note that is too long
 
 struct NodeName {
   explicit NodeName(int first) noexcept { std::snprintf(text, sizeof(text), "node-%d", first); }
@@ -71,8 +72,8 @@ AllNodes answer(const char* decision) noexcept {
   return std::strcmp(decision, kYes) == 0 ? AllNodes::kAgreed : AllNodes::kRefused;
 }
 
-// A note that has been written is not taken back while a node may look for it, so this ends unless
-// the first node's process dies. Then the launcher ends the job.
+// Rank 0's node takes `begun` back only if it cannot write `end`, so this ends unless its process
+// dies. Then the launcher ends the job.
 AllNodes await_decision(int nodes, const NodesRules& rules, Notes* notes) noexcept {
   char text[Notes::kMostText];
   const auto limit = Clock::now() + rules.limit;
@@ -80,19 +81,21 @@ AllNodes await_decision(int nodes, const NodesRules& rules, Notes* notes) noexce
     return answer(text);
   notes->write(kGone, kYes);
   char begun[Notes::kMostText];
-  if (!notes->read(kBegun, begun)) return AllNodes::kAbsent;
-  await_note(kEnd, nodes, notes, text, [] { return true; });
-  return answer(text);
+  const auto will_decide = [&] { return notes->read(kBegun, begun); };
+  if (!will_decide()) return AllNodes::kAbsent;
+  return await_note(kEnd, nodes, notes, text, will_decide) ? answer(text) : AllNodes::kAbsent;
 }
 
-// The first rank that is not known to be on some node is the first of its node.
+// Reads the note of each node. The first rank that no note has named is the first of its node,
+// which names the note. Only this process waits for it, so it need not wait longer with more nodes.
 AllNodes find_all(const NodeNote& own, const NodesRules& rules, Notes* notes, int* absent) noexcept
     try {
   const auto ranks = static_cast<size_t>(rules.ranks);
   const std::unique_ptr<bool[]> storage(new bool[ranks]());
   const std::span<bool> present(storage.get(), ranks);
   for (const int rank : own.ranks) present[static_cast<size_t>(rank)] = true;
-  std::vector<uint64_t> machines{own.machine};
+  std::vector<uint64_t> machines;
+  if (own.machine != 0) machines.push_back(own.machine);
   const auto limit = Clock::now() + rules.limit;
   for (;;) {
     const auto first = static_cast<int>(std::ranges::find(present, false) - present.begin());
@@ -103,11 +106,12 @@ AllNodes find_all(const NodeNote& own, const NodesRules& rules, Notes* notes, in
       return AllNodes::kAbsent;
     }
     detail::ReadNote note;
+    if (std::strcmp(text, kScattered) == 0) return AllNodes::kScattered;
     if (!detail::read_note(text, present, &note) || !present[static_cast<size_t>(first)] ||
         !note.willing || note.build != own.build) {
       return AllNodes::kRefused;
     }
-    machines.push_back(note.machine);
+    if (note.machine != 0) machines.push_back(note.machine);
   }
   std::ranges::sort(machines);
   return std::ranges::adjacent_find(machines) == machines.end() ? AllNodes::kAgreed
@@ -121,8 +125,9 @@ AllNodes decide(const NodeNote& own, const NodesRules& rules, Notes* notes, int*
   AllNodes found = own.willing ? find_all(own, rules, notes, absent) : AllNodes::kRefused;
   char text[Notes::kMostText];
   if (found == AllNodes::kAgreed && notes->read(kGone, text)) found = AllNodes::kAbsent;
-  const bool written = notes->write(kEnd, found == AllNodes::kAgreed ? kYes : kNo);
-  return written || found != AllNodes::kAgreed ? found : AllNodes::kNoNotes;
+  if (notes->write(kEnd, found == AllNodes::kAgreed ? kYes : kNo)) return found;
+  notes->take_back();
+  return found == AllNodes::kAgreed ? AllNodes::kNoNotes : found;
 }
 
 }  // namespace
@@ -134,10 +139,13 @@ AllNodes agree_across_nodes(const NodeNote& own, const NodesRules& rules, Notes*
   if (first == 0) return decide(own, rules, notes, absent);
   char text[Notes::kMostText];
   const bool fits = detail::write_note(own, text);
-  if (!fits) std::snprintf(text, sizeof(text), "%s", kNo);
+  if (!fits) std::snprintf(text, sizeof(text), "%s", kScattered);
   if (!notes->write(NodeName(first).text, text)) return AllNodes::kNoNotes;
-  if (!fits || !own.willing) return AllNodes::kRefused;
-  return await_decision(rules.ranks / static_cast<int>(own.ranks.size()), rules, notes);
+  if (!fits || !own.willing) return fits ? AllNodes::kRefused : AllNodes::kScattered;
+  const int about_as_many = rules.ranks / static_cast<int>(own.ranks.size());
+  const AllNodes found = await_decision(about_as_many, rules, notes);
+  if (found == AllNodes::kAbsent) *absent = 0;
+  return found;
 }
 
 uint64_t this_machine() noexcept {

@@ -13,7 +13,8 @@
 
 namespace lacuna::direct {
 
-// What the launcher keeps for all ranks of a job. All notes are written and read in one order.
+// What the launcher keeps for all ranks of a job. What one process has written, all find that begin
+// to read afterwards.
 class Notes {
  public:
   static constexpr size_t kMostText = 200;  // with the '\0'; MPICH 5 keeps 255 characters
@@ -23,13 +24,15 @@ class Notes {
   virtual bool write(const char* name, const char* text) noexcept = 0;
   // `text`: room for kMostText characters. False: there is no such note.
   virtual bool read(const char* name, char* text) noexcept = 0;
+  // Takes back what this process has written: after a yes, once all nodes have their answer.
+  virtual void take_back() noexcept = 0;
 };
 
 // What a node tells the others.
 struct NodeNote {
   bool willing;                // all of its ranks take part
   uint64_t build;              // of lacuna; must be the same on all nodes
-  uint64_t machine;            // must differ: this_machine()
+  uint64_t machine;            // must differ, unless it is 0: this_machine()
   std::span<const int> ranks;  // of the job, on this node; ascending
 };
 
@@ -39,7 +42,8 @@ enum class AllNodes : int32_t {
   kNoNotes,     // the launcher keeps none
   kAbsent,      // a node has not answered in time, or gave up before the first node came
   kRefused,     // a node takes no part
-  kOneMachine,  // two "nodes" are containers of one machine, whose network is not a network
+  kScattered,   // a node's ranks cannot be named in a note
+  kOneMachine,  // two nodes are containers of one machine, and may reach each other by memory
 };
 
 struct NodesRules {
@@ -47,10 +51,10 @@ struct NodesRules {
   std::chrono::steady_clock::duration limit;
 };
 
-// Called by one process of each node. All that live get kAgreed, or none does (tests/model
-// /nodes.pml). The process with rank 0 on its node decides. `absent`: the first rank that has not
-// answered, there. Costs a few notes for each node, and a look for each node in that process; each
-// takes the launcher some 0.1 ms.
+// Called by one process of each node. All that live get kAgreed, or none does (model:
+// tests/model/nodes.pml). The process that speaks for rank 0's node decides. `absent`: after
+// kAbsent, the first rank whose node has not answered; else -1. Costs a few notes for each node,
+// and rank 0's node reads one of each; each takes the launcher some 0.1 ms.
 AllNodes agree_across_nodes(const NodeNote& own, const NodesRules& rules, Notes* notes,
                             int* absent) noexcept;
 
@@ -59,7 +63,7 @@ uint64_t this_machine() noexcept;
 
 namespace detail {
 
-// As text, "1-BUILD-MACHINE-FIRST.STEP.COUNT-...". False: it is too long.
+// As text, "WILLING-BUILD-MACHINE-FIRST.STEP.COUNT-...", willing 0 or 1. False: it is too long.
 bool write_note(const NodeNote& note, std::span<char> text) noexcept;
 
 struct ReadNote {

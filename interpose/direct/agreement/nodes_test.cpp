@@ -28,7 +28,8 @@ class Table : public Notes {
  public:
   bool write(const char* name, const char* text) noexcept override {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return keeps_ && notes_.emplace(name, text).first->second == text;
+    return keeps_ && (name != std::string("end") || keeps_end_) &&
+           notes_.emplace(name, text).first->second == text;
   }
   bool read(const char* name, char* text) noexcept override {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -37,12 +38,19 @@ class Table : public Notes {
     std::snprintf(text, kMostText, "%s", note->second.c_str());
     return true;
   }
+  // Of the process that decides, which alone does this here.
+  void take_back() noexcept override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    notes_.erase("begun");
+  }
   void keep_none() { keeps_ = false; }
+  void keep_no_end() { keeps_end_ = false; }
 
  private:
   std::mutex mutex_;
   std::map<std::string, std::string> notes_;
   bool keeps_ = true;
+  bool keeps_end_ = true;
 };
 
 // Ranks of node `node` of `nodes`: in blocks, or in turn.
@@ -159,6 +167,17 @@ TEST(Nodes, NoneAgreesWhereTheLauncherKeepsNoNotes) {
   Table table;
   table.keep_none();
   expect_all(AllNodes::kNoNotes, play(std::vector<Played>(3), &table));
+}
+
+TEST(Nodes, NoneWaitsForEverWhereTheDecisionCannotBeKept) {
+  Table table;
+  table.keep_no_end();
+  std::vector<Played> nodes(3);
+  nodes[1].limit = nodes[2].limit = milliseconds(1);
+  const Outcome outcome = play(nodes, &table);
+  EXPECT_EQ(outcome.of[1], AllNodes::kAbsent);
+  EXPECT_EQ(outcome.of[2], AllNodes::kAbsent);
+  EXPECT_NE(outcome.of[0], AllNodes::kAgreed);
 }
 
 // Limits that end while the others come: all agree, or none.

@@ -123,6 +123,7 @@ def test_at_work():
 
 
 OFF = ON.format(SHIPPED, "shared-memory path off")
+PIECES = "messages between nodes pipelined"
 
 
 @pytest.mark.parametrize(
@@ -130,6 +131,13 @@ OFF = ON.format(SHIPPED, "shared-memory path off")
     [
         ([ON.format(SHIPPED, "shared-memory path on")], (RANK, OTHER), False, OK, "on"),
         ([OFF], (RANK, FAR), False, OK, "each node has one rank"),
+        (
+            [f"{ON.format(SHIPPED, 'shared-memory path on')}; {PIECES}"],
+            (RANK, OTHER, FAR),
+            False,
+            OK,
+            "on",
+        ),
         ([f"{OFF} (LACUNA_DIRECT=0)"], (RANK, OTHER), True, WARNING, "unset LACUNA_DIRECT"),
         ([f"{OFF} (LACUNA_DIRECT=0)"], (RANK, OTHER), False, WARNING, "set LACUNA_DIRECT=1"),
         ([f"{OFF}: this job was spawned"], (RANK, OTHER), False, WARNING, "spawned"),
@@ -151,6 +159,25 @@ OFF = ON.format(SHIPPED, "shared-memory path off")
 )
 def test_shared_path(log, ranks, is_off, level, word):
     is_like(launch.shared_path(log, ranks, is_off), level, word)
+
+
+@pytest.mark.parametrize(
+    ("log", "ranks", "level", "word"),
+    [
+        ([], (RANK, OTHER), OK, "there are none"),
+        (
+            [f"{ON.format(SHIPPED, 'shared-memory path on')}; {PIECES}"],
+            (RANK, FAR),
+            OK,
+            "pipelined",
+        ),
+        (["pipelined messages off: why; remedy: this"], (RANK, FAR), WARNING, "this"),
+        (["pipelined messages off: why"], (RANK, FAR), WARNING, "not pipelined: why"),
+        ([OFF], (RANK, FAR), WARNING, "set LACUNA_DIRECT=1"),
+    ],
+)
+def test_between_nodes(log, ranks, level, word):
+    is_like(launch.between_nodes(log, ranks), level, word)
 
 
 def test_table():

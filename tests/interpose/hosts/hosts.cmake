@@ -1,4 +1,4 @@
-# Tests on two hosts over TCP: one in `make test`, all of `make test-hosts`. Skipped, with the reason, where network
+# Tests on two hosts over TCP: some in `make test`, all in `make test-hosts`. Skipped, with the reason, where network
 # namespaces are not allowed.
 # lacuna_hosts_test(NAME MPI FAMILY RANKS [CONFIGURATIONS hosts] [INSIDE|PIPELINE|ONLY_ON host] ARGS topic|@GROUP ...)
 #   INSIDE: the library sends all, and lacuna moves its fragments; PIPELINE: messages between the hosts go in pieces, as

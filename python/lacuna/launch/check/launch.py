@@ -25,6 +25,7 @@ _ALLOW_ROOT = (
 )
 _ON, _OFF = "on: lacuna ", "off: "
 _PATH_OFF = "shared-memory path off: "
+_PIECES_OFF = "pipelined messages off: "
 _BY_OPTION = "shared-memory path off (LACUNA_DIRECT=0)"
 # A word of what the log says of the shared-memory path: the remedy.
 _PATH_REMEDIES = (
@@ -259,12 +260,29 @@ def shared_path(log: Sequence[str], ranks: Sequence[Rank], set_off: bool) -> Fin
             "off: `lacuna run` does not see that all ranks run one program that loads MPI",
             "set LACUNA_DIRECT=1 if all ranks of a node have lacuna",
         )
-    if on.endswith("shared-memory path on"):
+    parts = on.split("; ")
+    if "shared-memory path on" in parts:
         return ok(name, "on")
     reasons = [line.removeprefix(_PATH_OFF) for line in log if line.startswith(_PATH_OFF)]
-    reasons = reasons or [on.rpartition("; ")[2].removeprefix(_PATH_OFF) or "the log does not say"]
+    told = [part for part in parts if part.startswith("shared-memory path off")]
+    reasons = reasons or [part.removeprefix(_PATH_OFF) for part in told] or ["the log does not say"]
     remedies = [remedy for words, remedy in _PATH_REMEDIES if words in reasons[0]]
     return warning(name, f"off: {reasons[0]}", [*remedies, "see lacuna docs questions"][0])
+
+
+def between_nodes(log: Sequence[str], ranks: Sequence[Rank]) -> Finding:
+    """Whether large messages between nodes go in pieces, and why not."""
+    name = "messages between nodes"
+    if len({rank.host for rank in ranks}) <= 1:
+        return ok(name, "there are none, as all ranks are on one node")
+    on = next((line for line in log if line.startswith(_ON)), "")
+    if "messages between nodes pipelined" in on.split("; "):
+        return ok(name, "pipelined")
+    for line in log:
+        if line.startswith(_PIECES_OFF):
+            what, _, remedy = line.removeprefix(_PIECES_OFF).partition("; remedy: ")
+            return warning(name, f"not pipelined: {what}", remedy or "see lacuna docs tune")
+    return warning(name, "not pipelined", "set LACUNA_DIRECT=1; see lacuna docs tune")
 
 
 def table(log: Sequence[str], version: str) -> Finding:

@@ -199,6 +199,7 @@ def _rank_findings(
         direct_is_off = not facts.is_set(environment, "LACUNA_DIRECT", True)
         found += [
             launch.shared_path(started.log, up, direct_is_off),
+            launch.between_nodes(started.log, up),
             _peer_reads(max(rank.read_error for rank in up), environment),
             launch.table(started.log, version),
         ]
