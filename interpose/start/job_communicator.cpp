@@ -25,7 +25,7 @@ bool make_job_communicator(int64_t seconds, const char* what, MPI_Comm* comm) no
       set_own_handler(*comm);
       return true;
     }
-    if (Clock::now() > limit) return false;
+    if (seconds != kNoLimit && Clock::now() > limit) return false;
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }

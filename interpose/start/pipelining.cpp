@@ -177,8 +177,12 @@ std::string_view agree_on_pipelining(bool willing) noexcept {
   direct::Pipeline agreed{};
   Terms terms;
   constexpr const char* kWait = "MPI_Init: until all ranks have agreed on pipelined messages";
-  if (!make_job_communicator(kNodesWaitFactor * option_integer(OptionId::kDirectWait), kWait,
-                             &agreed.comm)) {
+  // If the nodes have agreed, a rank that is late still comes, and would hang if others had gone
+  // on.
+  const int64_t limit = pipelining_wanted() == direct::OtherNodes::kAsked
+                            ? kNoLimit
+                            : kNodesWaitFactor * option_integer(OptionId::kDirectWait);
+  if (!make_job_communicator(limit, kWait, &agreed.comm)) {
     if (!runtime().outlives_failures && direct::own_index() == 0) {
       log_line(
           "LACUNA_PIPELINE: a rank did not answer in MPI_Init; it has another value, or no lacuna. "

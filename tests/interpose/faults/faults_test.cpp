@@ -4,6 +4,8 @@
 // succeed with the same bytes, and nothing is leaked.
 #include "tests/interpose/faults/faults.hpp"
 
+#include <dlfcn.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -298,6 +300,15 @@ TOPIC(faults_library_refuses) {
   }
   // Afterwards, everything works.
   for (const Scenario& scenario : kScenarios) CHECK(brings_the_same(scenario, [] {}, [] {}));
+}
+
+// On two hosts, with LACUNA_TEST_LATE (faulty_below.cpp): once the nodes have agreed, a rank may be
+// late, and the others must not go on without it, as it would hang in MPI_Init.
+TOPIC(faults_late_rank) {
+  const auto pipelines =
+      reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "lacuna_interposed_pipelines"));
+  CHECK(pipelines != nullptr && pipelines() != 0);
+  CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
 }
 
 // No leaks: a million types, each sent once. Only lacuna's memory is counted, as some libraries

@@ -3,7 +3,9 @@
 
 #include <dlfcn.h>
 #include <mpi.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -103,6 +105,18 @@ EXPORT int MPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendty
   if (!refuses(kFailAllgather, CALLER)) return code;
   faulty_refusal = kRefuseNothing;
   return MPI_ERR_OTHER;
+}
+
+// LACUNA_TEST_LATE: rank 1 takes so many seconds before lacuna's first duplicate of MPI_COMM_WORLD.
+EXPORT int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
+  static const char* late = std::getenv("LACUNA_TEST_LATE");
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  if (late != nullptr && rank == 1 && is_lacuna(CALLER)) {
+    sleep(static_cast<unsigned>(std::atoi(late)));
+    late = nullptr;
+  }
+  return PMPI_Comm_idup(comm, made, request);
 }
 
 EXPORT int MPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A library between lacuna and MPI that, if told to, lets calls by lacuna fail or gets a byte wrong
-// in them.
+// in them, or is late.
 #ifndef LACUNA_TESTS_INTERPOSE_FAULTS_FAULTY_BELOW_HPP_
 #define LACUNA_TESTS_INTERPOSE_FAULTS_FAULTY_BELOW_HPP_
 

@@ -1,10 +1,12 @@
 # Tests on two hosts over TCP: some in `make test`, all in `make test-hosts`. Skipped, with the reason, where network
 # namespaces are not allowed.
-# lacuna_hosts_test(NAME MPI FAMILY RANKS [CONFIGURATIONS hosts] [INSIDE|PIPELINE|ONLY_ON host] ARGS topic|@GROUP ...)
+# lacuna_hosts_test(NAME MPI FAMILY RANKS [CONFIGURATIONS hosts] [INSIDE|PIPELINE|ONLY_ON host|LATE seconds]
+#   ARGS topic|@GROUP ...)
 #   INSIDE: the library sends all, and lacuna moves its fragments; PIPELINE: messages between the hosts go in pieces, as
-#   the nodes agree; ONLY_ON: they do not, as the ranks of the other host run without lacuna
+#   the nodes agree; ONLY_ON: they do not, as the ranks of the other host run without lacuna; LATE: rank 1
+#   takes so long to do what the nodes have agreed on, and ranks of a node would wait for four seconds
 function(lacuna_hosts_test name mpi family ranks)
-  cmake_parse_arguments(arg "INSIDE;PIPELINE" "ONLY_ON" "CONFIGURATIONS;ARGS" ${ARGN})
+  cmake_parse_arguments(arg "INSIDE;PIPELINE" "ONLY_ON;LATE" "CONFIGURATIONS;ARGS" ${ARGN})
   set(launcher ${LACUNA_MPI_ROOT}/${mpi}/bin/mpiexec)
   if(mpi MATCHES "^debian-(.*)$")
     set(launcher /usr/bin/mpiexec.${CMAKE_MATCH_1})
@@ -39,6 +41,11 @@ function(lacuna_hosts_test name mpi family ranks)
     set(inside LACUNA_DIRECT=1 LACUNA_ONLY_ON_HOST=${arg_ONLY_ON})
     list(PREPEND topics --perhaps)
   endif()
+  if(arg_LATE)
+    set(test hosts.late.${name}.${mpi}.${ranks})
+    set(inside LACUNA_DIRECT=1 LACUNA_DIRECT_WAIT=1 LACUNA_TEST_LATE=${arg_LATE})
+    list(PREPEND topics --perhaps)
+  endif()
   add_test(NAME ${test} CONFIGURATIONS ${arg_CONFIGURATIONS}
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/hosts/two_hosts.sh ${CMAKE_CURRENT_SOURCE_DIR}/hosts/on_hosts.sh ${launcher}
       ${LACUNA_PRELOAD_FOLDER}/liblacuna-${abi}.so ${ranks} $<TARGET_FILE:${name}_${family}> ${topics})
@@ -61,6 +68,7 @@ foreach(pair mpich:mpich openmpi:ompi debian-mpich:mpich debian-openmpi:debian_o
   lacuna_hosts_test(interpose_test ${mpi} ${family} 4 CONFIGURATIONS hosts
     ARGS @collectives @nonblocking_collectives neighborhoods_in_grids @persistent_collectives)
   lacuna_hosts_test(interpose_test ${mpi} ${family} 2 PIPELINE ARGS @pipeline)
+  lacuna_hosts_test(interpose_faults ${mpi} ${family} 2 CONFIGURATIONS hosts LATE 6 ARGS faults_late_rank)
   lacuna_hosts_test(interpose_test ${mpi} ${family} 4 CONFIGURATIONS hosts PIPELINE
     ARGS pipeline_on_communicators direct_many_held)
   if(NOT mpi STREQUAL debian-mpich)  # four ranks stand still in MPI_Finalize (docs/internals/defects.md)
