@@ -46,13 +46,15 @@ Answer keep(PendingRequest* entry, MPI_Request made, MPI_Request* request, int c
 constinit std::atomic<uint64_t> g_substituted{0};
 
 bool receive_by_substitute(PendingRequest* entry) {
-  if (!direct::any_held() && !direct::has_pipeline()) return false;
+  const bool may_come_in_pieces =
+      direct::has_pipeline() && direct::has_room_for_pieces(&entry->incoming);
+  if (!direct::any_held() && !may_come_in_pieces) return false;
   direct::HeldReceive held_receive;
   int source = entry->from;
   int tag = entry->tag;
   MPI_Comm comm = entry->incoming.comm;
   held_receive.start(&source, &tag, &comm);
-  if (!held_receive.redirected() && !direct::has_pipeline()) return false;
+  if (!held_receive.redirected() && !may_come_in_pieces) return false;
   begin_receive(&held_receive, source, tag, comm, &entry->incoming, &entry->substitute);
   return entry->incoming.redirected || entry->substitute != runtime().request_null;
 }

@@ -177,7 +177,7 @@ AllNodes ask_nodes(bool willing, std::span<const int> ranks) noexcept {
     char sentence[240];
     std::snprintf(sentence, sizeof(sentence),
                   "pipelined messages off: the node of rank %d did not answer in MPI_Init within "
-                  "%d s; remedy: start all ranks with lacuna, or set LACUNA_PIPELINE=0",
+                  "%d s; remedy: start all ranks with lacuna, or set LACUNA_PIPELINE=0 in all",
                   absent, static_cast<int>(kNodesLimit.count()));
     log_line(sentence);
   }

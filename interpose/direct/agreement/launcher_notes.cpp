@@ -49,8 +49,9 @@ bool LauncherNotes::write(const char* name, const char* text) noexcept {
   Written& mine = written_[count_];
   name_note(job_, name, mine.name);
   std::snprintf(mine.text, sizeof(mine.text), "%s", text);
-  next_functions().MPI_Publish_name(mine.name, MPI_INFO_NULL, mine.text);
   char found[kMostText];
+  if (look_up(mine.name, found)) return false;
+  next_functions().MPI_Publish_name(mine.name, MPI_INFO_NULL, mine.text);
   if (!look_up(mine.name, found) || std::strcmp(found, text) != 0) return false;
   ++count_;
   return true;

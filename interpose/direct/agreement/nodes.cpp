@@ -79,7 +79,7 @@ AllNodes await_decision(int nodes, const NodesRules& rules, Notes* notes) noexce
   const auto limit = Clock::now() + rules.limit;
   if (await_note(kEnd, nodes, notes, text, [&] { return Clock::now() < limit; }))
     return answer(text);
-  notes->write(kGone, kYes);
+  if (!notes->read(kGone, text)) notes->write(kGone, kYes);
   char begun[Notes::kMostText];
   const auto will_decide = [&] { return notes->read(kBegun, begun); };
   if (!will_decide()) return AllNodes::kAbsent;
@@ -139,6 +139,9 @@ AllNodes agree_across_nodes(const NodeNote& own, const NodesRules& rules, Notes*
   if (first == 0) return decide(own, rules, notes, absent);
   char text[Notes::kMostText];
   const bool fits = detail::write_note(own, text);
+  // Nobody decides yes before this node has written its note.
+  if (char early[Notes::kMostText]; notes->read(kEnd, early))
+    return std::strcmp(early, kYes) == 0 ? AllNodes::kNoNotes : AllNodes::kRefused;
   if (!fits) std::snprintf(text, sizeof(text), "%s", kScattered);
   if (!notes->write(NodeName(first).text, text)) return AllNodes::kNoNotes;
   if (!fits || !own.willing) return fits ? AllNodes::kRefused : AllNodes::kScattered;

@@ -20,7 +20,8 @@ class Notes {
   static constexpr size_t kMostText = 200;  // with the '\0'; MPICH 5 keeps 255 characters
 
   virtual ~Notes() = default;
-  // False: it is not there now, or has another text.
+  // False: it is there already (left by an earlier job: some launchers keep notes for longer), or
+  // not there afterwards.
   virtual bool write(const char* name, const char* text) noexcept = 0;
   // `text`: room for kMostText characters. False: there is no such note.
   virtual bool read(const char* name, char* text) noexcept = 0;

@@ -29,7 +29,7 @@ class Table : public Notes {
   bool write(const char* name, const char* text) noexcept override {
     const std::lock_guard<std::mutex> lock(mutex_);
     return keeps_ && (name != std::string("end") || keeps_end_) &&
-           notes_.emplace(name, text).first->second == text;
+           notes_.emplace(name, text).second;
   }
   bool read(const char* name, char* text) noexcept override {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -178,6 +178,17 @@ TEST(Nodes, NoneWaitsForEverWhereTheDecisionCannotBeKept) {
   EXPECT_EQ(outcome.of[1], AllNodes::kAbsent);
   EXPECT_EQ(outcome.of[2], AllNodes::kAbsent);
   EXPECT_NE(outcome.of[0], AllNodes::kAgreed);
+}
+
+// A job was killed, and left its notes with the launcher. This one has the same name, and its
+// second node has no lacuna.
+TEST(Nodes, NotesOfAnEarlierJobAreNotBelieved) {
+  Table table;
+  expect_all(AllNodes::kAgreed, play(std::vector<Played>(2), &table));
+  std::vector<Played> nodes(2);
+  nodes[1].is_there = false;
+  EXPECT_EQ(play(nodes, &table).of[0], AllNodes::kNoNotes);
+  expect_all(AllNodes::kNoNotes, play(std::vector<Played>(2), &table));
 }
 
 // Limits that end while the others come: all agree, or none.
