@@ -182,8 +182,7 @@ bool heap_has_token() {
 
 // The program may get the memory from which a token was sent, and send what lies there, before the
 // message has been received.
-TOPIC(direct_wiped_tokens) {
-  if (!g_pipelined) return;
+TOPIC(pipeline_wiped_tokens) {
   for (int way = 0; way < 3; ++way) {
     context("way " + std::to_string(way));
     if (g_rank == 0) {
