@@ -5,7 +5,6 @@
 // into any type of the same signature.
 #include "interpose/messages/message.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "interpose/device/moves.hpp"
@@ -103,10 +102,8 @@ int pipelined_to(MPI_Comm comm, int dest, MPI_Count count, const Decision& decis
     return -1;
   }
   const int to = direct::rank_in_world(comm, dest);
-  const auto is_there = [&](const direct::Peer& peer) { return peer.rank == to; };
   // A rank of this node has no peer where memory was refused.
-  const bool is_near = std::ranges::any_of(direct::peers(), is_there);
-  return is_near && !direct::pipeline().within_nodes ? -1 : to;
+  return direct::is_peer(to) && !direct::pipeline().within_nodes ? -1 : to;
 }
 
 // A message to another node, in pieces.

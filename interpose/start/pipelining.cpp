@@ -7,7 +7,6 @@
 
 #include <sys/random.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -83,11 +82,7 @@ bool vote(MPI_Comm comm, bool willing, Terms* terms) noexcept {
   return next_functions().MPI_Bcast(terms, sizeof(*terms), runtime().byte, 0, comm) == MPI_SUCCESS;
 }
 
-bool is_far(int rank) noexcept {
-  if (is_within_nodes()) return true;
-  return std::ranges::none_of(direct::peers(),
-                              [&](const direct::Peer& peer) { return peer.rank == rank; });
-}
+bool is_far(int rank) noexcept { return is_within_nodes() || !direct::is_peer(rank); }
 
 constexpr int64_t kLeastWindow = int64_t{256} << 10;
 // Ranks of other nodes are waited for so many times as long as those of this one.

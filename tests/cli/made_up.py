@@ -2,12 +2,35 @@
 """Measurements that are made up, for what judges or shows those of benchmarks; and what doctor
 finds of machines that are made up."""
 
+import dataclasses
 import json
+from pathlib import Path
 
 from lacuna.launch.check.finding import OK
+from lacuna.launch.check.start import Rank
 from lacuna.messages.ratios import Times
 
 FAST = [1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 1.0]
+
+# Ranks as doctor finds them, and the line of the log that lacuna is on.
+LIBRARY = Path("/mpi/lib/libmpi.so.12")
+RANK = Rank(
+    "n1",
+    7,
+    0,
+    2,
+    "MPICH Version: 5.0.2",
+    "/l/liblacuna-mpich.so",
+    ("LACUNA_LOG",),
+    True,
+    ("/l/liblacuna-mpich.so", str(LIBRARY)),
+)
+OTHER = dataclasses.replace(RANK, process=8, rank=1)
+FAR = dataclasses.replace(OTHER, host="n2")
+LOST = dataclasses.replace(OTHER, rank=-1, size=0, version="")
+ON = "on: lacuna 0.2.0 under MPICH Version: 5.0.2, 2 ranks; CPU: zen4 (x); table: {}; {}"
+SHIPPED = "shipped for MPICH"
+OFF = ON.format(SHIPPED, "shared-memory path off")
 
 
 def rows_of_engine(rivals_ns, names=("gropp/face-200",), mpi="mpich", start=0):

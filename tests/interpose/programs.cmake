@@ -45,6 +45,7 @@ set(lacuna_interpose_sources
   messages/pack_test.cpp
   options/report_test.cpp
   options/switch_test.cpp
+  pipeline/agreed_test.cpp
   pipeline/pipeline_collectives_test.cpp
   pipeline/pipeline_test.cpp
   requests/fair_test.cpp

@@ -60,11 +60,8 @@ int32_t proxy_of_hydra() noexcept {
   return proxy.pid;
 }
 
-// Of another process. Empty: it cannot be read.
-std::string_view command_line_of(int32_t pid, std::span<char> text) noexcept {
-  if (pid <= 0) return {};
-  char path[32];
-  std::snprintf(path, sizeof(path), "/proc/%d/cmdline", static_cast<int>(pid));
+// The beginning of a file. Empty: it cannot be read.
+std::string_view beginning_of(const char* path, std::span<char> text) noexcept {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
   const ssize_t bytes = read(file, text.data(), text.size());
@@ -133,13 +130,15 @@ std::string_view argument_after(std::string_view option, std::string_view comman
 }
 
 // PMIx and Intel MPI's Hydra name a job; MPICH's proxies are told where their mpiexec listens.
-uint64_t find_job_of_all_nodes() noexcept {
+uint64_t find_job_of_all_nodes(int32_t proxy) noexcept {
   Hash hash;
   bool is_known = hash.add_variable("PMIX_NAMESPACE");
   is_known = hash.add_variable("I_MPI_HYDRA_UUID") || is_known;
+  char path[32];
   char text[2048];
+  std::snprintf(path, sizeof(path), "/proc/%d/cmdline", static_cast<int>(proxy));
   const std::string_view port =
-      argument_after("--control-port", command_line_of(proxy_of_hydra(), text));
+      proxy > 0 ? argument_after("--control-port", beginning_of(path, text)) : "";
   if (!port.empty()) {
     hash.add(port.data(), port.size());
     is_known = true;
@@ -151,19 +150,27 @@ uint64_t find_job_of_all_nodes() noexcept {
 
 namespace {
 
-struct JobIds {
-  uint64_t on_node = detail::find_job_id();
-  uint64_t on_all_nodes = detail::find_job_of_all_nodes();
+struct Job {
+  uint64_t id = detail::find_job_id();
+  int32_t proxy = proxy_of_hydra();
 };
-const JobIds& job_ids() noexcept {
-  static const JobIds ids;
-  return ids;
+const Job& job() noexcept {
+  static const Job found;
+  return found;
 }
 
 }  // namespace
 
-uint64_t job_id() noexcept { return job_ids().on_node; }
-uint64_t job_of_all_nodes() noexcept { return job_ids().on_all_nodes; }
+uint64_t job_id() noexcept { return job().id; }
+uint64_t job_of_all_nodes() noexcept { return detail::find_job_of_all_nodes(job().proxy); }
+
+uint64_t this_machine() noexcept {
+  char text[64];
+  const std::string_view boot_id = beginning_of("/proc/sys/kernel/random/boot_id", text);
+  Hash hash;
+  hash.add(boot_id.data(), boot_id.size());
+  return boot_id.empty() ? 0 : hash.value();
+}
 
 int ranks_on_node(Flavour library) noexcept {
   constexpr const char* kHydra = "MPI_LOCALNRANKS";

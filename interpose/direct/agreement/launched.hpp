@@ -19,8 +19,12 @@ namespace lacuna {
 uint64_t job_id() noexcept;
 
 // The same number in all ranks of a job on all nodes, different for different jobs of a launcher.
-// 0: the launcher does not tell (Slurm's srun, PALS). Computed together with job_id().
+// 0: the launcher does not tell (Slurm's srun, PALS). Needs that job_id() was called before
+// MPI_Init. Reads a file.
 uint64_t job_of_all_nodes() noexcept;
+
+// The same in all processes that one kernel runs, also in containers. 0: unknown.
+uint64_t this_machine() noexcept;
 
 // How many ranks of the job are on this node. 0: the launcher does not tell. A job that was started
 // by a rank of another job may have inherited that one's variables, so those of the own library are
@@ -29,7 +33,7 @@ int ranks_on_node(Flavour library) noexcept;
 
 namespace detail {
 uint64_t find_job_id() noexcept;
-uint64_t find_job_of_all_nodes() noexcept;
+uint64_t find_job_of_all_nodes(int32_t proxy) noexcept;
 // The argument after `option` in a command line as /proc shows it, each argument ended by '\0'.
 // Empty: there is none.
 std::string_view argument_after(std::string_view option, std::string_view command_line) noexcept;

@@ -84,17 +84,17 @@ TEST_F(LaunchedTest, JobsOfHydraAreToldApartByTheirProxy) {
 }
 
 TEST_F(LaunchedTest, AJobOnSeveralNodesHasANameOfTheLauncher) {
-  EXPECT_EQ(detail::find_job_of_all_nodes(), 0U);
+  EXPECT_EQ(detail::find_job_of_all_nodes(0), 0U);
   setenv("SLURM_JOB_ID", "12", 1);  // srun keeps no notes
-  EXPECT_EQ(detail::find_job_of_all_nodes(), 0U);
+  EXPECT_EQ(detail::find_job_of_all_nodes(0), 0U);
   setenv("PMIX_NAMESPACE", "a@1", 1);
-  const uint64_t first = detail::find_job_of_all_nodes();
+  const uint64_t first = detail::find_job_of_all_nodes(0);
   EXPECT_NE(first, 0U);
   setenv("PMIX_NAMESPACE", "a@2", 1);
-  EXPECT_NE(detail::find_job_of_all_nodes(), first);
+  EXPECT_NE(detail::find_job_of_all_nodes(0), first);
   unsetenv("PMIX_NAMESPACE");
   setenv("I_MPI_HYDRA_UUID", "39560000-87df", 1);
-  EXPECT_NE(detail::find_job_of_all_nodes(), 0U);
+  EXPECT_NE(detail::find_job_of_all_nodes(0), 0U);
 }
 
 TEST_F(LaunchedTest, ArgumentsOfAProxy) {
@@ -107,6 +107,8 @@ TEST_F(LaunchedTest, ArgumentsOfAProxy) {
   EXPECT_EQ(detail::argument_after("--rmk", "proxy\0--rmk"sv), "");
   EXPECT_EQ(detail::argument_after("--rmk", ""), "");
 }
+
+TEST(Machine, HasANumber) { EXPECT_EQ(this_machine(), this_machine()); }
 
 }  // namespace
 }  // namespace lacuna

@@ -13,19 +13,13 @@
 // processes", 1965, section 2.1.)
 #include "interpose/direct/agreement/nodes.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <thread>
 #include <vector>
-
-#include "base/hash.hpp"
 
 namespace lacuna::direct {
 namespace {
@@ -149,18 +143,6 @@ AllNodes agree_across_nodes(const NodeNote& own, const NodesRules& rules, Notes*
   const AllNodes found = await_decision(about_as_many, rules, notes);
   if (found == AllNodes::kAbsent) *absent = 0;
   return found;
-}
-
-uint64_t this_machine() noexcept {
-  const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  char text[64];
-  const ssize_t bytes = read(file, text, sizeof(text));
-  close(file);
-  uint64_t hash = kFnvOffset;
-  for (ssize_t i = 0; i < bytes; ++i)
-    hash = (hash ^ static_cast<unsigned char>(text[i])) * kFnvPrime;
-  return bytes > 0 ? hash : 0;
 }
 
 namespace detail {

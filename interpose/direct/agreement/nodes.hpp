@@ -33,7 +33,7 @@ class Notes {
 struct NodeNote {
   bool willing;                // all of its ranks take part
   uint64_t build;              // of lacuna; must be the same on all nodes
-  uint64_t machine;            // must differ, unless it is 0: this_machine()
+  uint64_t machine;            // must differ, unless it is 0: this_machine() in launched.hpp
   std::span<const int> ranks;  // of the job, on this node; ascending
 };
 
@@ -58,9 +58,6 @@ struct NodesRules {
 // and rank 0's node reads one of each; each takes the launcher some 0.1 ms.
 AllNodes agree_across_nodes(const NodeNote& own, const NodesRules& rules, Notes* notes,
                             int* absent) noexcept;
-
-// The same in all processes that one kernel runs, also in containers. 0: unknown.
-uint64_t this_machine() noexcept;
 
 namespace detail {
 

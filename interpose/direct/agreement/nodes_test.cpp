@@ -245,7 +245,5 @@ TEST(Nodes, WrongNotesAreRefused) {
   EXPECT_EQ(std::count(present, present + 8, true), 3);
 }
 
-TEST(Nodes, AMachineHasANumber) { EXPECT_EQ(this_machine(), this_machine()); }
-
 }  // namespace
 }  // namespace lacuna::direct

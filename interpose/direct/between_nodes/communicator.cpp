@@ -45,8 +45,7 @@ bool is_suitable(MPI_Group group, int* size) noexcept {
         there == MPI_UNDEFINED) {
       return false;
     }
-    const auto is_it = [&](const Peer& peer) { return peer.rank == there; };
-    is_on_one_node = is_on_one_node && std::ranges::any_of(peers(), is_it);
+    is_on_one_node = is_on_one_node && is_peer(there);
   }
   return !is_on_one_node || pipeline().within_nodes;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/node/peers.hpp"
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -62,6 +63,10 @@ void change_secret(const Secret& secret) noexcept { g_secret = secret; }
 uint32_t own_index() noexcept { return g_index; }
 
 std::span<const Peer> peers() noexcept { return *g_peers; }
+
+bool is_peer(int32_t rank) noexcept {
+  return std::ranges::any_of(*g_peers, [&](const Peer& peer) { return peer.rank == rank; });
+}
 
 const Peer& own_peer() noexcept { return (*g_peers)[g_index]; }
 

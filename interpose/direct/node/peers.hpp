@@ -69,6 +69,8 @@ bool peers_read() noexcept;
 // Whether a process has ended, also if its parent has not reaped it yet (that may take until the
 // job ends). One to three system calls.
 bool has_ended(int32_t pid) noexcept;
+// Whether a rank of MPI_COMM_WORLD is one of peers().
+bool is_peer(int32_t rank) noexcept;
 // Null: no such peer.
 const Peer* peer_at(uint32_t index) noexcept;
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BUILD, MPI_ROOT, launch_words, preload, program
-from made_up import findings, is_like
+from made_up import FAR, LIBRARY, LOST, OFF, OTHER, RANK, findings, is_like
 
 from lacuna.launch import launchers
 from lacuna.launch.check import facts, launch, probe, start
@@ -19,24 +19,7 @@ from lacuna.launch.check.facts import Program
 from lacuna.launch.check.finding import FAULT, OK, WARNING
 from lacuna.launch.check.start import Rank, Started
 
-LIBRARY = Path("/mpi/lib/libmpi.so.12")
 GOOD = Program("a.out", Path("/a.out"), family="mpich", soname="libmpi.so.12", library=LIBRARY)
-RANK = Rank(
-    "n1",
-    7,
-    0,
-    2,
-    "MPICH Version: 5.0.2",
-    "/l/liblacuna-mpich.so",
-    ("LACUNA_LOG",),
-    True,
-    ("/l/liblacuna-mpich.so", str(LIBRARY)),
-)
-OTHER = dataclasses.replace(RANK, process=8, rank=1)
-FAR = dataclasses.replace(OTHER, host="n2")
-LOST = dataclasses.replace(OTHER, rank=-1, size=0, version="")
-ON = "on: lacuna 0.2.0 under MPICH Version: 5.0.2, 2 ranks; CPU: zen4 (x); table: {}; {}"
-SHIPPED = "shipped for MPICH"
 
 
 def changed(facts, **values):
@@ -113,83 +96,6 @@ def test_preload_and_environment():
     is_like(launch.environment([RANK, OTHER]), OK)
     is_like(launch.environment([RANK, changed(FAR, passed_on=False)]), WARNING, "lacuna run")
     is_like(launch.environment([RANK, bare]), FAULT, "export LD_PRELOAD")
-
-
-def test_at_work():
-    is_like(launch.at_work([ON.format(SHIPPED, "shared-memory path on")]), OK, "on: lacuna 0.2.0")
-    is_like(launch.at_work(["off: LACUNA_DISABLE is set"]), FAULT, "unset it")
-    is_like(launch.at_work(["a.so is preloaded; remedy: use b.so"]), FAULT, "use b.so")
-    is_like(launch.at_work([]), FAULT, "no line that it is on")
-
-
-OFF = ON.format(SHIPPED, "shared-memory path off")
-PIECES = "messages between nodes pipelined"
-
-
-@pytest.mark.parametrize(
-    ("log", "ranks", "is_off", "level", "word"),
-    [
-        ([ON.format(SHIPPED, "shared-memory path on")], (RANK, OTHER), False, OK, "on"),
-        ([OFF], (RANK, FAR), False, OK, "each node has one rank"),
-        (
-            [f"{ON.format(SHIPPED, 'shared-memory path on')}; {PIECES}"],
-            (RANK, OTHER, FAR),
-            False,
-            OK,
-            "on",
-        ),
-        ([f"{OFF} (LACUNA_DIRECT=0)"], (RANK, OTHER), True, WARNING, "unset LACUNA_DIRECT"),
-        ([f"{OFF} (LACUNA_DIRECT=0)"], (RANK, OTHER), False, WARNING, "set LACUNA_DIRECT=1"),
-        ([f"{OFF}: this job was spawned"], (RANK, OTHER), False, WARNING, "spawned"),
-        (
-            [OFF, "shared-memory path off: the launcher does not give the job's id"],
-            (RANK, OTHER),
-            False,
-            WARNING,
-            "own launcher",
-        ),
-        (
-            [OFF, "shared-memory path off: of 3 ranks only 2 answered in MPI_Init within 30 s"],
-            (RANK, OTHER),
-            False,
-            WARNING,
-            "all of them with lacuna",
-        ),
-    ],
-)
-def test_shared_path(log, ranks, is_off, level, word):
-    is_like(launch.shared_path(log, ranks, is_off), level, word)
-
-
-@pytest.mark.parametrize(
-    ("log", "ranks", "level", "word"),
-    [
-        ([], (RANK, OTHER), OK, "there are none"),
-        (
-            [f"{ON.format(SHIPPED, 'shared-memory path on')}; {PIECES}"],
-            (RANK, FAR),
-            OK,
-            "pipelined",
-        ),
-        (["pipelined messages off: why; remedy: this"], (RANK, FAR), WARNING, "this"),
-        (["pipelined messages off: why"], (RANK, FAR), WARNING, "not pipelined: why"),
-        ([OFF], (RANK, FAR), WARNING, "set LACUNA_DIRECT=1"),
-    ],
-)
-def test_between_nodes(log, ranks, level, word):
-    is_like(launch.between_nodes(log, ranks), level, word)
-
-
-def test_table():
-    on = "shared-memory path on"
-    is_like(launch.table([ON.format(SHIPPED, on)], RANK.version), OK, "the one shipped for MPICH")
-    is_like(launch.table([ON.format("/c/t.json", on)], RANK.version), OK, "/c/t.json")
-    intel = ON.format("shipped for Intel MPI", on)
-    is_like(launch.table([intel], "Intel(R) MPI Library 2021.19.0"), OK)
-    is_like(launch.table([ON.format("shipped for Open MPI", on)], "New MPI"), WARNING, "New MPI")
-    complaint = "the table /t is not used: it is not JSON; remedy: measure"
-    is_like(launch.table([complaint], RANK.version), WARNING, "not JSON", "measure")
-    is_like(launch.table([], ""), WARNING, "lacuna is not on")
 
 
 def test_tools_and_complaints(tmp_path):

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Pipelined messages: a token, and the packed data in pieces of up to 32 KiB.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "tests/interpose/harness/harness.hpp"
+#include "tests/interpose/pipeline/runs.hpp"
 
 using namespace test;
 
@@ -22,38 +22,6 @@ const auto Isendrecv =
                   MPI_Comm, MPI_Request*)>("MPI_Isendrecv");
 
 constexpr int64_t kPiece = 32 << 10;
-constexpr char kGap = 0x5a;
-
-// Runs of `run` bytes, a third of the buffer.
-struct Runs {
-  Runs(int64_t bytes, int run_bytes) : count(static_cast<int>(bytes / run_bytes)), run(run_bytes) {
-    MPI_Type_vector(count, run, 3 * run, MPI_CHAR, &type);
-    MPI_Type_commit(&type);
-  }
-  ~Runs() { MPI_Type_free(&type); }
-  Runs(const Runs&) = delete;
-  Runs& operator=(const Runs&) = delete;
-
-  int64_t bytes() const { return int64_t{count} * run; }
-  std::vector<char> buffer(int salt) const {
-    std::vector<char> all(static_cast<size_t>(3 * bytes()), kGap);
-    for (int64_t i = 0; salt >= 0 && i < bytes(); ++i)
-      all[static_cast<size_t>(i / run * 3 * run + i % run)] = byte(i, salt);
-    return all;
-  }
-  static char byte(int64_t i, int salt) { return static_cast<char>(i * 7 + i / 251 + salt); }
-
-  MPI_Datatype type{};
-  int count;
-  int run;
-};
-
-bool holds(const MPI_Status& status, int64_t bytes) {
-  MPI_Count found = -1;
-  MPI_Get_elements_x(&status, MPI_BYTE, &found);
-  return found == bytes;
-}
-
 // Receives in one of several ways: with the gaps of the sender, with others, or none; whether all
 // bytes are right.
 bool receive(const Runs& sent, int way, int source, int tag, int salt, MPI_Comm comm) {
@@ -380,40 +348,6 @@ TOPIC(pipeline_on_communicators) {
   MPI_Comm_free(&inter);
   MPI_Comm_free(&half);
   MPI_Comm_free(&turned);
-}
-
-// On two hosts: whether all ranks have agreed.
-bool pipelines() {
-  const auto asked =
-      reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "lacuna_interposed_pipelines"));
-  return asked != nullptr && asked() != 0;
-}
-TOPIC(pipeline_agreed) {
-  CHECK(pipelines());
-  const Runs runs(1 << 20, 8);
-  const int other = g_size - 1 - g_rank;  // in pairs
-  const std::vector<char> data = runs.buffer(g_rank);
-  MPI_Request request;
-  MPI_Isend(data.data(), 1, runs.type, other, 3, MPI_COMM_WORLD, &request);
-  CHECK(receive(runs, 0, other, 3, other, MPI_COMM_WORLD));
-  MPI_Wait(&request, MPI_STATUS_IGNORE);
-}
-
-// On two hosts, on one of which the ranks run without lacuna: the others have found out, and
-// messages and new communicators are as ever.
-TOPIC(pipeline_left_alone) {
-  CHECK(!pipelines());
-  const Runs runs(1 << 20, 8);
-  MPI_Comm comm;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  const int next = (g_rank + 1) % g_size;
-  const int last = (g_rank + g_size - 1) % g_size;
-  const std::vector<char> data = runs.buffer(g_rank);
-  MPI_Request request;
-  MPI_Isend(data.data(), 1, runs.type, next, 3, comm, &request);
-  CHECK(receive(runs, 0, last, 3, last, comm));
-  MPI_Wait(&request, MPI_STATUS_IGNORE);
-  MPI_Comm_free(&comm);
 }
 
 // Run last: sends whose requests the program has freed complete in MPI_Finalize at the latest.
