@@ -76,6 +76,10 @@ constexpr Option kTable[] = {
      "its way while the next is packed. `auto`: if the launcher tells that all ranks run lacuna. "
      "1: without asking; all ranks must run lacuna with this value. 0: never. `all`: between ranks "
      "of a node, too, for tests."},
+    {OptionId::kPipelineMb, "LACUNA_PIPELINE_MB", OptionKind::kInteger, "256",
+     "The most memory, in MiB, that a rank lets messages in pieces take that it has not received "
+     "yet: the MPI library keeps them. Of different values, all ranks use the least.",
+     1, 1 << 20},
     {OptionId::kGpu, "LACUNA_GPU", OptionKind::kFlag, "1",
      "Data with gaps in a CUDA device's memory are packed and unpacked on the device, by "
      "liblacuna-cuda.so beside the preload library. 0: such calls go to the MPI library."},

@@ -33,6 +33,7 @@ enum class OptionId : uint8_t {
   kReadPeers,
   kDistance,
   kPipeline,
+  kPipelineMb,
   kGpu,
   kInside,
   kAlways,

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "interpose/direct/pipeline/pieces.hpp"
 #include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/inside/convertor.hpp"
 #include "interpose/library/next.hpp"
@@ -89,8 +90,11 @@ LACUNA_EXPORT const char* lacuna_interposed_table_place() {
   return table != nullptr ? table->place.c_str() : "";
 }
 
-// Whether messages with gaps go to other nodes in pieces, as all ranks have agreed.
-LACUNA_EXPORT int lacuna_interposed_pipelines() { return direct::has_pipeline() ? 1 : 0; }
+// How many messages this process has sent to other nodes in pieces. -1: the ranks have not agreed
+// on that.
+LACUNA_EXPORT int64_t lacuna_interposed_pipelined() {
+  return direct::has_pipeline() ? direct::messages_in_pieces() : -1;
+}
 
 // For compiled code (optimizer/templates/preload_moves.cpp): whether messages between processes of
 // one node are moved in a single copy, so that packing them first would cost more.

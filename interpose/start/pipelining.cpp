@@ -7,6 +7,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -33,7 +34,8 @@ constexpr int kGoTag = 2;
 
 // What rank 0 sends to all.
 struct Terms {
-  int32_t willing = 0;  // all ranks
+  int32_t willing = 0;    // all ranks
+  int64_t mebibytes = 0;  // that each keeps
   direct::Secret secret{};
 };
 
@@ -43,9 +45,10 @@ struct Vote {
   uint64_t build = kSourceId;
   int32_t willing = 0;
   int32_t within_nodes = is_within_nodes() ? 1 : 0;
+  int64_t mebibytes = option_integer(OptionId::kPipelineMb);
 };
 
-// Afterwards rank 0's vote is a yes only if all votes are.
+// Afterwards rank 0's vote is a yes only if all votes are, and has the least memory of all.
 bool gather_votes(MPI_Comm comm, Vote* vote) noexcept {
   const Next& next = next_functions();
   const int rank = runtime().rank;
@@ -65,6 +68,7 @@ bool gather_votes(MPI_Comm comm, Vote* vote) noexcept {
         other.willing == 0) {
       vote->willing = 0;
     }
+    vote->mebibytes = std::min(vote->mebibytes, other.mebibytes);
   }
   return true;
 }
@@ -75,6 +79,7 @@ bool vote(MPI_Comm comm, bool willing, Terms* terms) noexcept {
   own.willing = willing ? 1 : 0;
   if (!gather_votes(comm, &own)) return false;
   terms->willing = own.willing;
+  terms->mebibytes = own.mebibytes;
   if (runtime().rank == 0 &&
       getrandom(&terms->secret, sizeof(terms->secret), 0) != sizeof(terms->secret)) {
     terms->willing = 0;
@@ -84,7 +89,6 @@ bool vote(MPI_Comm comm, bool willing, Terms* terms) noexcept {
 
 bool is_far(int rank) noexcept { return is_within_nodes() || !direct::is_peer(rank); }
 
-constexpr int64_t kLeastWindow = int64_t{256} << 10;
 // Ranks of other nodes are waited for so many times as long as those of this one.
 constexpr int64_t kNodesWaitFactor = 4;
 
@@ -168,7 +172,6 @@ std::string_view why_nodes_disagree(direct::AllNodes found) noexcept {
 std::string_view agree_on_pipelining(bool willing) noexcept {
   const Next& next = next_functions();
   if (runtime().size == 1) return "there is one rank";
-  if (direct::window_of(runtime().size) < kLeastWindow) return "there are too many ranks";
   direct::Pipeline agreed{};
   Terms terms;
   constexpr const char* kWait = "MPI_Init: until all ranks have agreed on pipelined messages";
@@ -208,7 +211,7 @@ std::string_view agree_on_pipelining(bool willing) noexcept {
     return on_one_node ? "all ranks are on one node"
                        : "the library sends no message of 4 KiB eagerly";
   }
-  agreed.window = direct::window_of(runtime().size);
+  agreed.shares = direct::shares_of(runtime().size, terms.mebibytes << 20);
   agreed.within_nodes = is_within_nodes();
   direct::change_secret(terms.secret);
   direct::stop_counting_tokens();

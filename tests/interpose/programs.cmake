@@ -48,6 +48,7 @@ set(lacuna_interpose_sources
   pipeline/agreed_test.cpp
   pipeline/pipeline_collectives_test.cpp
   pipeline/pipeline_test.cpp
+  pipeline/shares_test.cpp
   requests/fair_test.cpp
   requests/freed_test.cpp
   requests/nonblocking_test.cpp

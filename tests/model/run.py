@@ -215,6 +215,19 @@ MODELS = [
         ),
     ),
     Model(
+        "shares",
+        ("SENDERS", "FIRST", "POOL", "MOST", "MESSAGES", "RETURNS"),
+        [(2, 1, 2, 3, 2, 1), (2, 0, 2, 2, 2, 1), (2, 0, 3, 2, 3, 1), (3, 0, 2, 2, 2, 1)],
+        {
+            "BREAK_NO_POOL": ((2, 0, 2, 2, 2, 1), WRONG),  # grants more than there is
+            "BREAK_RETURNS_ALL": ((2, 0, 2, 2, 2, 1), WRONG),  # also what may not be received yet
+            "BREAK_SHARE_TOLD": ((2, 0, 2, 2, 3, 1), WRONG),  # a late note revives a share
+            "BREAK_NOT_AGAIN": ((2, 0, 2, 2, 2, 1), WRONG),  # who had to wait gets nothing later
+        },
+        long=((3, 0, 2, 2, 2, 1),),
+        largest=((3, 0, 2, 2, 2, 1),),
+    ),
+    Model(
         "rooms",
         ("COMMS", "CALLS", "NUMBERS"),
         [(2, 2, 2), (3, 1, 2), (3, 2, 1), (3, 2, 2)],

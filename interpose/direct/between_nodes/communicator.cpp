@@ -20,7 +20,6 @@ namespace lacuna::direct {
 namespace {
 
 constexpr int kMostRanks = 1024;  // so many votes are gathered in each call
-constexpr uint64_t kLongestInterval = 1 << 16;
 
 constinit int g_key = 0;
 constinit bool g_has_key = false;
@@ -71,27 +70,38 @@ std::unique_ptr<NodesComm> make(MPI_Comm comm, MPI_Group group, int ranks) noexc
   return nullptr;
 }
 
-struct Range {
-  Wish least;
-  Wish most;
+struct Ballot {
+  Wish wish;
+  uint8_t interval;  // until the next vote
 };
 
-// Collective: the range of what the ranks wish. Nothing: the library has failed.
-std::optional<Range> gather(MPI_Comm comm, size_t size, Wish wish, const char* what) noexcept {
-  uint8_t wishes[kMostRanks];
-  const auto own = static_cast<uint8_t>(wish);
+struct Result {
+  Wish least;
+  Wish most;
+  uint8_t interval;  // the shortest: ranks that came early have measured how long they waited
+};
+
+// Collective. Nothing: the library has failed.
+std::optional<Result> gather(MPI_Comm comm, size_t size, Ballot own, const char* what) noexcept {
+  Ballot ballots[kMostRanks];
+  constexpr int kBytes = sizeof(Ballot);
   const ListedWait note(what);
-  if (next_functions().MPI_Allgather(&own, 1, runtime().byte, wishes, 1, runtime().byte, comm) !=
-      MPI_SUCCESS) {
+  if (next_functions().MPI_Allgather(&own, kBytes, runtime().byte, ballots, kBytes, runtime().byte,
+                                     comm) != MPI_SUCCESS) {
     return {};
   }
-  const auto [least, most] = std::minmax_element(wishes, wishes + size);
-  return Range{Wish{*least}, Wish{*most}};
+  Result result{own.wish, own.wish, own.interval};
+  for (size_t i = 0; i < size; ++i) {
+    result.least = std::min(result.least, ballots[i].wish);
+    result.most = std::max(result.most, ballots[i].wish);
+    result.interval = std::min(result.interval, ballots[i].interval);
+  }
+  return result;
 }
 
 // Collective. Whether all ranks say so.
 bool all_have(MPI_Comm comm, bool mine, size_t size) noexcept {
-  const auto found = gather(comm, size, mine ? Wish::kIndifferent : Wish::kNo,
+  const auto found = gather(comm, size, {mine ? Wish::kIndifferent : Wish::kNo, 1},
                             "until all ranks of a communicator have made what collectives need");
   return found && found->least != Wish::kNo;
 }
@@ -144,18 +154,29 @@ bool must_vote(NodesComm* nodes, Kind kind) noexcept {
   return ++back_off.calls > back_off.no_vote_until;
 }
 
+uint8_t interval_until_vote(const NodesComm::BackOff& back_off,
+                            std::chrono::steady_clock::time_point now) noexcept {
+  constexpr int64_t kTimesVote = 128;  // votes take 1/128 of the time
+  constexpr int64_t kLongest = 255;
+  if (back_off.calls == back_off.calls_then) return 1;
+  const int64_t calls = static_cast<int64_t>(back_off.calls - back_off.calls_then);
+  const int64_t call_time = (now - back_off.last_vote).count() / calls + 1;
+  const int64_t interval = back_off.vote_time.count() * kTimesVote / call_time;
+  return static_cast<uint8_t>(std::clamp<int64_t>(interval, 1, kLongest));
+}
+
 bool vote(MPI_Comm comm, NodesComm* nodes, Kind kind, Wish wish) noexcept {
-  const auto found = gather(comm, nodes->world.size(), wish,
+  using Clock = std::chrono::steady_clock;
+  NodesComm::BackOff& back_off = nodes->back_offs[static_cast<size_t>(kind)];
+  const Clock::time_point begin = Clock::now();
+  const auto found = gather(comm, nodes->world.size(), {wish, interval_until_vote(back_off, begin)},
                             "collective call: until all ranks have voted on pieces between nodes");
   if (!found) return false;
+  back_off.last_vote = Clock::now();
+  back_off.vote_time = back_off.last_vote - begin;
+  back_off.calls_then = back_off.calls;
   const bool is_agreed = found->least != Wish::kNo && found->most == Wish::kYes;
-  NodesComm::BackOff& back_off = nodes->back_offs[static_cast<size_t>(kind)];
-  if (is_agreed) {
-    back_off.interval = 1;
-  } else {
-    back_off.no_vote_until = back_off.calls + back_off.interval;
-    back_off.interval = std::min(2 * back_off.interval, kLongestInterval);
-  }
+  if (!is_agreed) back_off.no_vote_until = back_off.calls + found->interval - 1;
   return is_agreed;
 }
 

@@ -7,6 +7,7 @@
 #ifndef LACUNA_INTERPOSE_DIRECT_BETWEEN_NODES_COMMUNICATOR_HPP_
 #define LACUNA_INTERPOSE_DIRECT_BETWEEN_NODES_COMMUNICATOR_HPP_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -25,15 +26,21 @@ struct NodesComm {
   std::vector<int> world;   // the ranks of its members in MPI_COMM_WORLD
   int tag = kFirstCallTag;  // of the pieces of the current call
 
-  // Votes take time. After a vote that led to no call, calls of this kind are left to the library
-  // without one; each time twice as many.
+  // Votes take time. After a vote that led to no call, some calls of this kind are left to the
+  // library without one: so many that votes take a small share of the program's time.
   struct BackOff {
     uint64_t calls = 0;
     uint64_t no_vote_until = 0;
-    uint64_t interval = 1;
+    std::chrono::nanoseconds vote_time{};  // of the last vote
+    std::chrono::steady_clock::time_point last_vote;
+    uint64_t calls_then = 0;
   };
   BackOff back_offs[kKinds];
 };
+
+// From one vote to the next there should be so many calls, by this rank's clock: 1 to 255.
+uint8_t interval_until_vote(const NodesComm::BackOff& back_off,
+                            std::chrono::steady_clock::time_point now) noexcept;
 
 // Whether a call of this kind may go in pieces. Not MPI_Allgather and kin, which the library sends
 // from node to node once, nor those with a root.

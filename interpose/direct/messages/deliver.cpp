@@ -5,6 +5,8 @@
 #include "interpose/direct/messages/arriving_message.hpp"
 #include "interpose/direct/messages/incoming.hpp"
 #include "interpose/direct/messages/receive.hpp"
+#include "interpose/direct/pipeline/far_rank.hpp"
+#include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/library/error_handlers.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
@@ -94,6 +96,8 @@ int bring(Incoming& incoming, MPI_Status* status) noexcept {
 
 int deliver(Incoming& incoming, MPI_Status* status) noexcept {
   const int error_class = incoming.failed = bring(incoming, status);
+  if (direct::has_pipeline() && incoming.payload_bytes < 0 && incoming.bytes >= kLeastPipelined)
+    direct::receive_notes_now_and_then();
   incoming.deferred_log.log(incoming.payload_bytes >= 0);
   return error_class;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/pipeline/far_rank.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <map>
 #include <new>
-#include <unordered_map>
 
 #include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/library/next.hpp"
@@ -12,12 +14,14 @@
 namespace lacuna::direct {
 namespace {
 
-constexpr int kNotesInWindow = 32;
+constexpr int kNotesInShare = 32;
+
+constinit int64_t g_granted = 0;  // bytes, to all ranks together, less what they have returned
 
 // Never destroyed: MPI_Finalize may come after the destructors of static objects. An empty map
 // needs no memory of its own.
-std::unordered_map<int, FarRank>& far_ranks() noexcept {
-  using Ranks = std::unordered_map<int, FarRank>;
+std::map<int, FarRank>& far_ranks() noexcept {
+  using Ranks = std::map<int, FarRank>;
   alignas(Ranks) static std::byte place[sizeof(Ranks)];
   static auto* const all = new (place) Ranks;
   return *all;
@@ -44,22 +48,89 @@ FarRank* find_far_rank(int rank) noexcept {
   return found != far_ranks().end() ? &found->second : nullptr;
 }
 
-// Tells the sender how much has been received, so that its window opens. A note has totals, so a
-// later one covers those that were not sent.
-void note_received(int rank, FarRank* from, int64_t bytes) noexcept {
+namespace {
+
+// What this rank still has to grant.
+int64_t left_to_grant() noexcept { return pipeline().shares.pool - g_granted; }
+
+int64_t share_of(const FarRank& from) noexcept {
+  return pipeline().shares.first + from.granted - from.heard.returned;
+}
+int64_t share_at(const FarRank& to) noexcept {
+  return pipeline().shares.first + to.heard.granted - to.returned;
+}
+int64_t unheard_bytes(const FarRank& to) noexcept {
+  return to.sent_bytes - to.heard.received_bytes;
+}
+
+void tell(int rank, FarRank* far) noexcept {
   const Next& next = next_functions();
-  from->received_bytes += bytes;
-  const uint64_t all_to = from->received.all_to();
-  if (from->received_bytes - from->note.bytes < pipeline().window / kNotesInWindow &&
-      all_to - from->note.all_to < kMessageTags / kNotesInWindow) {
-    return;
-  }
-  const ReentryGuard outermost(&from->is_noting);
+  const ReentryGuard outermost(&far->is_noting);
   if (!outermost) return;
-  next.MPI_Wait(&from->sent_note, MPI_STATUS_IGNORE);  // the library sends it eagerly
-  from->note = {from->received_bytes, from->received.all_to()};
-  next.MPI_Isend(&from->note, sizeof(from->note), runtime().byte, rank, kNoteTag, pipeline().comm,
-                 &from->sent_note);
+  next.MPI_Wait(&far->sent_note, MPI_STATUS_IGNORE);  // the library sends it eagerly
+  far->told = {far->received_bytes, far->received.all_to(), far->granted, far->wanted,
+               far->returned};
+  next.MPI_Isend(&far->told, sizeof(far->told), runtime().byte, rank, kNoteTag, pipeline().comm,
+                 &far->sent_note);
+}
+
+void grant(int rank, FarRank* from) noexcept {
+  const int64_t more = std::min(from->heard.wanted - share_of(*from), left_to_grant());
+  if (more <= 0) return;
+  g_granted += more;
+  from->granted += more;
+  tell(rank, from);
+}
+
+void take_note(int rank, const Note& note) noexcept try {
+  FarRank& far = far_rank(rank);
+  const int64_t returned = note.returned - far.heard.returned;
+  g_granted -= returned;
+  far.heard = note;
+  if (returned == 0) return grant(rank, &far);
+  for (auto& [waiting, each] : far_ranks()) grant(waiting, &each);
+} catch (const std::bad_alloc&) {
+  // From a rank of which nothing was known: its wish is not granted.
+}
+
+// Looks at one rank, the next each time: if nothing has been sent to it for long, returns what it
+// has granted, except for what it may not have received yet.
+void return_unused(uint64_t turn) noexcept {
+  constexpr uint64_t kLong = 4096;  // messages to other ranks
+  static constinit int last = -1;
+  auto found = far_ranks().upper_bound(last);
+  if (found == far_ranks().end()) found = far_ranks().begin();
+  last = found->first;
+  FarRank& to = found->second;
+  if (turn - to.last_turn < kLong) return;
+  const int64_t unused = std::min(to.heard.granted - to.returned, share_at(to) - unheard_bytes(to));
+  if (unused == 0 && to.wanted == 0) return;
+  to.returned += unused;
+  to.wanted = 0;
+  tell(last, &to);
+}
+
+}  // namespace
+
+bool has_room(int rank, FarRank* to, int64_t bytes) noexcept {
+  static constinit uint64_t turn = 0;
+  to->last_turn = ++turn;
+  return_unused(turn);
+  const int64_t needed = unheard_bytes(*to) + bytes;
+  if (needed <= share_at(*to)) return true;
+  if (needed > to->wanted && needed <= pipeline().shares.most) {
+    to->wanted = needed;
+    tell(rank, to);
+  }
+  return false;
+}
+
+void note_received(int rank, FarRank* from, int64_t bytes) noexcept {
+  from->received_bytes += bytes;
+  if (from->received_bytes - from->told.received_bytes >= share_of(*from) / kNotesInShare ||
+      from->received.all_to() - from->told.all_to >= kMessageTags / kNotesInShare) {
+    tell(rank, from);
+  }
 }
 
 void receive_notes() noexcept {
@@ -77,8 +148,18 @@ void receive_notes() noexcept {
                       pipeline().comm, &status) != MPI_SUCCESS) {
       return;
     }
-    if (FarRank* from = find_far_rank(status.MPI_SOURCE)) from->known = note;
+    take_note(status.MPI_SOURCE, note);
   }
+}
+
+void receive_notes_now_and_then() noexcept {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kWhile = std::chrono::microseconds(100);
+  static constinit Clock::time_point last;
+  const auto now = Clock::now();
+  if (now - last < kWhile) return;
+  receive_notes();
+  last = Clock::now();
 }
 
 void await_sent_notes() noexcept {

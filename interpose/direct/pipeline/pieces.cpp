@@ -33,6 +33,7 @@ struct SentPieces {
 namespace {
 
 constinit SentPieces* g_left = nullptr;  // whose senders have gone on
+constinit int64_t g_messages = 0;
 
 // Whether the library has sent all of it. Tests from the end, as pieces are sent in order.
 bool is_sent(SentPieces* message) noexcept {
@@ -91,8 +92,8 @@ bool Pieces::prepare(int to, int64_t bytes, const Plan& plan, int64_t count, Tok
   receive_notes();
   sweep_left();
   FarRank& far = far_rank(to);
-  if (far.closed || far.sent_bytes - far.known.bytes + bytes > pipeline().window ||
-      far.numbers - far.known.all_to >= kMessageTags - 1) {
+  if (far.closed || !has_room(to, &far, bytes) ||
+      far.numbers - far.heard.all_to >= kMessageTags - 1) {
     return false;
   }
   auto message = std::make_unique<SentPieces>();
@@ -123,6 +124,7 @@ void Pieces::send(const Plan& plan, const void* buf, int64_t count, bool waits) 
   const Next& next = next_functions();
   SentPieces& message = *sent_;
   message.has_begun = true;
+  ++g_messages;
   std::byte* const mem = address(buf, 0);
   for (int64_t begin = 0; begin < message.bytes; begin += message.piece) {
     const int64_t end = std::min(message.bytes, begin + message.piece);
@@ -153,6 +155,8 @@ void Pieces::give_up() noexcept {
   }
   if (!sent_->has_begun) delete std::exchange(sent_, nullptr);
 }
+
+int64_t messages_in_pieces() noexcept { return g_messages; }
 
 void end_sent_pieces() noexcept {
   for (SentPieces* message = g_left; message != nullptr; message = message->next)
@@ -234,9 +238,10 @@ ArrivingPieces::~ArrivingPieces() {
     FarRank& from = far_rank(static_cast<int>(token_.sender));
     from.received.add(token_.id);
     note_received(static_cast<int>(token_.sender), &from, token_.bytes);
+    receive_notes_now_and_then();
     sweep_left();
   } catch (const std::bad_alloc&) {
-    // An old copy of this token might be taken for a new one, and its sender's window stays full.
+    // An old copy of this token might be taken for a new one, and its sender's share stays in use.
   }
 }
 

@@ -43,6 +43,9 @@ class Pieces {
   SentPieces* sent_ = nullptr;
 };
 
+// How many messages this process has sent in pieces.
+int64_t messages_in_pieces() noexcept;
+
 // Waits until all pieces have been sent. Call before MPI_Finalize.
 void end_sent_pieces() noexcept;
 

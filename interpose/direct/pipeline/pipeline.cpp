@@ -19,10 +19,12 @@ using detail::g_pipeline;
 
 void start_pipeline(const Pipeline& agreed) noexcept { g_pipeline = agreed; }
 
-int64_t window_of(int ranks) noexcept {
-  constexpr int64_t kAll = int64_t{256} << 20;
-  constexpr int64_t kMost = int64_t{32} << 20;
-  return std::min(kMost, kAll / std::max(ranks - 1, 1));
+Shares shares_of(int ranks, int64_t bytes) noexcept {
+  constexpr int64_t kLeast = int64_t{256} << 10;
+  const int64_t others = std::max(ranks - 1, 1);
+  int64_t first = std::min(bytes / 8, bytes / 2 / others);
+  if (first < kLeast) first = 0;
+  return {first, bytes - first * others, bytes / 4};
 }
 
 void await_last_tokens(void (*finish_receives)()) noexcept {
@@ -38,6 +40,7 @@ void await_last_tokens(void (*finish_receives)()) noexcept {
 // on it has not been received, such as the pieces of a message that the program never receives.
 void stop_pipeline() noexcept {
   if (!has_pipeline()) return;
+  g_pipeline.shares.pool = 0;  // nobody would receive a note that grants something
   await_sent_notes();
   next_functions().MPI_Barrier(g_pipeline.comm);
   receive_notes();

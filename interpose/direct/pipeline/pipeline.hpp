@@ -6,7 +6,7 @@
 //
 // Pieces are so short that the library sends them eagerly, without waiting for the receive: a send
 // is complete without the receiver's part, so nothing new can wait for anything. What a receiver
-// may have to keep of messages that it has not received yet is bounded by a window.
+// may have to keep of messages that it has not received yet is bounded: each sender has a share.
 #ifndef LACUNA_INTERPOSE_DIRECT_PIPELINE_PIPELINE_HPP_
 #define LACUNA_INTERPOSE_DIRECT_PIPELINE_PIPELINE_HPP_
 
@@ -18,12 +18,23 @@
 
 namespace lacuna::direct {
 
+// How many bytes the ranks of other nodes may send a rank in pieces that it has not received: each
+// `first` from the beginning; then the rank grants up to `pool` bytes to those that ask, so that
+// one of them has no more than `most`.
+struct Shares {
+  int64_t first = 0;
+  int64_t pool = 0;
+  int64_t most = 0;
+};
+// For a job of so many ranks, of which each keeps up to `bytes` in all.
+Shares shares_of(int ranks, int64_t bytes) noexcept;
+
 // What all ranks of the job have agreed on (start/pipelining.cpp).
 struct Pipeline {
-  MPI_Comm comm;              // all ranks, numbered as in MPI_COMM_WORLD; returns errors
-  MPI_Group world;            // of MPI_COMM_WORLD
-  int64_t piece_bytes = 0;    // the longest piece; 0: no pipelined messages
-  int64_t window = 0;         // bytes that one rank may send to another before it hears of them
+  MPI_Comm comm;            // all ranks, numbered as in MPI_COMM_WORLD; returns errors
+  MPI_Group world;          // of MPI_COMM_WORLD
+  int64_t piece_bytes = 0;  // the longest piece; 0: no pipelined messages
+  Shares shares;
   bool within_nodes = false;  // between ranks of a node, too: for tests
 };
 
@@ -39,10 +50,6 @@ LACUNA_HIDDEN extern Pipeline g_pipeline;
 }  // namespace detail
 inline const Pipeline& pipeline() noexcept { return detail::g_pipeline; }
 inline bool has_pipeline() noexcept { return pipeline().piece_bytes > 0; }
-
-// The window for a job of so many ranks: all of them together send no rank more than 256 MiB that
-// it has not received, and one of them no more than 32 MiB.
-int64_t window_of(int ranks) noexcept;
 
 // The rank in MPI_COMM_WORLD of a rank of `comm` (of its remote group, for an intercommunicator).
 // -1: unknown, as it is not in MPI_COMM_WORLD, or this process itself. Three library calls or more.

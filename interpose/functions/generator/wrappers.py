@@ -152,7 +152,7 @@ EXPORTS = """\
     lacuna_interposed_fragments;
     lacuna_interposed_library;
     lacuna_interposed_moves;
-    lacuna_interposed_pipelines;
+    lacuna_interposed_pipelined;
     lacuna_interposed_register;
     lacuna_interposed_switch;
     lacuna_interposed_table;

@@ -2,6 +2,7 @@
 #ifndef LACUNA_TESTS_INTERPOSE_PIPELINE_RUNS_HPP_
 #define LACUNA_TESTS_INTERPOSE_PIPELINE_RUNS_HPP_
 
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include <cstddef>
@@ -40,6 +41,13 @@ inline bool holds(const MPI_Status& status, int64_t bytes) {
   MPI_Count found = -1;
   MPI_Get_elements_x(&status, MPI_BYTE, &found);
   return found == bytes;
+}
+
+// How many messages lacuna has sent in pieces. -1: the ranks have not agreed on that.
+inline int64_t messages_in_pieces() {
+  const auto asked =
+      reinterpret_cast<int64_t (*)()>(dlsym(RTLD_DEFAULT, "lacuna_interposed_pipelined"));
+  return asked != nullptr ? asked() : -1;
 }
 
 }  // namespace test

@@ -6,11 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <random>
 #include <set>
 #include <vector>
 
+#include "interpose/direct/between_nodes/communicator.hpp"
 #include "interpose/direct/pipeline/far_rank.hpp"
 
 namespace lacuna::direct {
@@ -43,13 +45,44 @@ TEST(Pipeline, NumbersInAnyOrder) {
   }
 }
 
-// All others together send a rank no more than 256 MiB that it has not received.
-TEST(Pipeline, WindowShrinksWithTheJob) {
-  EXPECT_EQ(window_of(2), int64_t{32} << 20);
-  EXPECT_EQ(window_of(9), int64_t{32} << 20);
-  EXPECT_EQ(window_of(17), int64_t{16} << 20);
-  for (const int ranks : {2, 3, 100, 4097, 1000000})
-    EXPECT_LE(window_of(ranks) * (ranks - 1), int64_t{256} << 20) << ranks;
+// All others together send a rank no more than it keeps.
+TEST(Pipeline, FirstSharesShrinkWithTheJob) {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  EXPECT_EQ(shares_of(2, 256 * kMiB).first, 32 * kMiB);
+  EXPECT_EQ(shares_of(5, 256 * kMiB).first, 32 * kMiB);
+  EXPECT_EQ(shares_of(17, 256 * kMiB).first, 8 * kMiB);
+  EXPECT_EQ(shares_of(1000, 256 * kMiB).first, 0);
+  EXPECT_EQ(shares_of(2, kMiB).first, 0);
+  for (const int64_t bytes : {kMiB, 256 * kMiB, 4096 * kMiB}) {
+    for (const int ranks : {1, 2, 3, 100, 4097, 1000000}) {
+      const Shares shares = shares_of(ranks, bytes);
+      EXPECT_LE(shares.first * std::max(ranks - 1, 1) + shares.pool, bytes) << ranks;
+      EXPECT_GE(shares.pool, bytes / 2) << ranks;
+      EXPECT_LE(shares.first, shares.most) << ranks;
+      EXPECT_LE(shares.most, shares.pool) << ranks;
+    }
+  }
+}
+
+// Votes on collective calls take about 1/128 of the time.
+TEST(Pipeline, IntervalOfVotes) {
+  using std::chrono::microseconds;
+  NodesComm::BackOff back_off;
+  const std::chrono::steady_clock::time_point start(std::chrono::hours(1));
+  back_off.calls = 1;
+  EXPECT_EQ(interval_until_vote(back_off, start), 1);  // nothing is known yet
+  back_off.last_vote = start;
+  back_off.vote_time = microseconds(10);
+  back_off.calls_then = 1;
+  back_off.calls = 11;
+  const auto after = [&](int call_time) {
+    return int{interval_until_vote(back_off, start + microseconds(10 * call_time))};
+  };
+  EXPECT_EQ(after(0), 255);
+  EXPECT_EQ(after(10), 127);
+  EXPECT_EQ(after(100), 12);
+  EXPECT_EQ(after(1000), 1);
+  EXPECT_EQ(after(1000000), 1);
 }
 
 TEST(Pipeline, OffsetsOfTokensAreNoneOfRegions) {
