@@ -14,6 +14,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
@@ -39,11 +40,25 @@ uintptr_t handle_bits(Handle handle) {
 // for programs linked to MPI, interpose/library/next.cpp for the preload libraries.
 void* mpi_data_symbol(const char* name);
 
+// The same, kept in `found` once it is there.
+inline void* mpi_data_symbol_once(std::atomic<void*>* found, const char* name) {
+  void* address = found->load(std::memory_order_relaxed);
+  if (address != nullptr) return address;
+  address = mpi_data_symbol(name);
+  found->store(address, std::memory_order_relaxed);
+  return address;
+}
+
 }  // namespace lacuna
 
 #if defined(LACUNA_MPI_FAMILY_OMPI)
+// Looked up once in each place that names it, as a look-up takes some 1000 instructions.
 #undef OMPI_PREDEFINED_GLOBAL
-#define OMPI_PREDEFINED_GLOBAL(type, global) (static_cast<type>(::lacuna::mpi_data_symbol(#global)))
+#define OMPI_PREDEFINED_GLOBAL(type, global)                \
+  (static_cast<type>([] {                                   \
+    static constinit ::std::atomic<void*> found{nullptr};   \
+    return ::lacuna::mpi_data_symbol_once(&found, #global); \
+  }()))
 #endif
 
 #endif  // LACUNA_MPI_HEADER_HPP_
