@@ -16,7 +16,7 @@
 namespace lacuna {
 namespace {
 
-constexpr std::string_view kInsideByDefault = "0";
+constexpr std::string_view kInsideByDefault = "1";
 
 constexpr Option kTable[] = {
     {OptionId::kDisable, "LACUNA_DISABLE", OptionKind::kFlag, "0",

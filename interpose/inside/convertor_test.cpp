@@ -231,6 +231,19 @@ TEST_F(ConvertorTest, SentFragmentsEndWithElements) {
   }
 }
 
+TEST_F(ConvertorTest, TypesWhoseElementsEndAnywhereAreSentByTheLibrary) {
+  use(kMixed, 90);
+  type_.unit_bytes = 0;
+  Object out = convertor(Direction::kPack);
+  const Advance own = out.advance;
+  take(&out, Direction::kPack);
+  EXPECT_EQ(out.advance, own);
+  Object in = convertor(Direction::kUnpack);
+  const Advance own_in = in.advance;
+  take(&in, Direction::kUnpack);
+  EXPECT_NE(in.advance, own_in);
+}
+
 TEST_F(ConvertorTest, ALibraryThatMovesOtherBytesGoesOnDoingIt) {
   for (const Direction way : {Direction::kPack, Direction::kUnpack}) {
     use(kVector, 2);

@@ -26,7 +26,7 @@ enum class Trust : uint8_t { kUntried, kSame, kDiffers };
 struct MovedType {
   PlanPtr plan;
   uint64_t structure = 0;  // the hash of the decoded type: equal types need one comparison
-  int64_t unit_bytes = 1;  // fragments that are sent end at multiples of it
+  int64_t unit_bytes = 1;  // fragments that are sent end at multiples of it; 0: the library sends
   std::atomic<Trust> trust[2] = {};
   // The library's own function, by which the first fragments are moved.
   std::atomic<void*> own[2] = {};

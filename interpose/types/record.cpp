@@ -223,8 +223,13 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
 // Once for each type: data may be under way when it is examined again.
 void move_inside(TypeRecord* record) noexcept {
   if (record->plan == nullptr || record->outcome == Outcome::kContiguous) return;
-  // Where elements have no gaps within, the library ends fragments anywhere.
-  record->moved.reset(record->plan, record->structure, record->single_run ? 1 : record->wire_bytes);
+  // Where elements have no gaps within, the library ends fragments anywhere; elsewhere with a basic
+  // element. Of several basic types it is not known where they end within the type.
+  constexpr int64_t kMostUnit = 1024;
+  int64_t unit = record->single_run ? 1 : record->wire_bytes;
+  if (!record->single_run && !record->uniform)
+    unit = record->size_bytes <= kMostUnit ? record->size_bytes : 0;
+  record->moved.reset(record->plan, record->structure, unit);
   inside::g_types.add(record->handle.load(std::memory_order_relaxed), &record->moved);
 }
 
