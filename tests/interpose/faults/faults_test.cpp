@@ -170,15 +170,16 @@ bool test::anywhere(bool here) {
 
 namespace {
 
-// Runs a scenario with the faults that `arm` sets; whether the bytes are right.
+// Runs a scenario with the faults that `arm` sets; whether the bytes are right. The type is
+// analysed at its first use, as lacuna is off when it is made.
 bool brings_the_same(const Scenario& scenario, const std::function<void()>& arm,
                      const std::function<void()>& disarm) {
+  lacuna(false);
   MPI_Datatype type = new_type();
   Buffer from(type, 1), to(type, 1), expected(type, 1);
   from.fill(7);  // the same in both ranks
   to.fill(8);
   expected.fill(8);
-  lacuna(false);
   scenario.run(from, &expected, type);
   lacuna(true);
   arm();
@@ -225,12 +226,35 @@ void refuse_memory_in_scenarios() {
   CHECK(g_failed.load() > 100);
 }
 
+// Where lacuna is inside the library, MPI_Type_commit analyses a type.
+void refuse_memory_of_commits() {
+  for (const bool all : {false, true}) {
+    refuse_each("commit,", all, true, 2000, [&](const Arm& arm) {
+      arm();
+      MPI_Datatype type = new_type();
+      disarm();
+      Buffer from(type, 1), to(type, 1);
+      from.fill(7);
+      to.fill(8);
+      kScenarios[0].run(from, &to, type);
+      Buffer expected(type, 1);
+      expected.fill(8);
+      lacuna(false);
+      kScenarios[0].run(from, &expected, type);
+      lacuna(true);
+      CHECK(to == expected);
+      MPI_Type_free(&type);
+    });
+  }
+}
+
 }  // namespace
 
 TOPIC(faults_memory) {
   find_lacuna();
   CHECK(knows_lacuna());
   refuse_memory_in_scenarios();
+  refuse_memory_of_commits();
 }
 
 // MPICH receives no part of a basic element, Open MPI not all bytes of some basic types: a receive

@@ -13,8 +13,9 @@ extern "C" int tool_commits;
 extern "C" unsigned tool_isend_us;
 
 TOPIC(tool_below) {
+  const int before = tool_commits;  // lacuna's own, in MPI_Init
   MPI_Datatype type = column(16);
-  CHECK(tool_commits == 1);
+  CHECK(tool_commits == before + 1);
   std::vector<double> matrix(256, 1), line(16, 0);
   if (g_rank == 0) {
     CHECK(taken_by("MPI_Send", [&] { MPI_Send(matrix.data(), 1, type, 1, 0, MPI_COMM_WORLD); }) ==
