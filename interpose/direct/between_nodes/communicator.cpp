@@ -160,7 +160,9 @@ uint8_t interval_until_vote(const NodesComm::BackOff& back_off,
   constexpr int64_t kLongest = 255;
   if (back_off.calls == back_off.calls_then) return 1;
   const int64_t calls = static_cast<int64_t>(back_off.calls - back_off.calls_then);
-  const int64_t call_time = (now - back_off.last_vote).count() / calls + 1;
+  // A process that goes on on another machine may find an earlier time there.
+  const int64_t passed = std::max<int64_t>((now - back_off.last_vote).count(), 0);
+  const int64_t call_time = passed / calls + 1;
   const int64_t interval = back_off.vote_time.count() * kTimesVote / call_time;
   return static_cast<uint8_t>(std::clamp<int64_t>(interval, 1, kLongest));
 }

@@ -82,13 +82,21 @@ void grant(int rank, FarRank* from) noexcept {
   tell(rank, from);
 }
 
+// Also tells a rank that asks or returns what has been received from it: it can neither use nor
+// return the part of its share that it takes to be on its way.
 void take_note(int rank, const Note& note) noexcept try {
   FarRank& far = far_rank(rank);
   const int64_t returned = note.returned - far.heard.returned;
+  const bool is_of_share = returned != 0 || note.wanted != far.heard.wanted;
   g_granted -= returned;
   far.heard = note;
-  if (returned == 0) return grant(rank, &far);
-  for (auto& [waiting, each] : far_ranks()) grant(waiting, &each);
+  if (returned == 0) {
+    grant(rank, &far);
+  } else {
+    for (auto& [waiting, each] : far_ranks()) grant(waiting, &each);
+  }
+  const bool has_ended = pipeline().shares.pool == 0;  // nobody would receive it (stop_pipeline())
+  if (is_of_share && !has_ended && far.told.received_bytes != far.received_bytes) tell(rank, &far);
 } catch (const std::bad_alloc&) {
   // From a rank of which nothing was known: its wish is not granted.
 }

@@ -14,6 +14,7 @@
 
 #include "interpose/direct/between_nodes/communicator.hpp"
 #include "interpose/direct/pipeline/far_rank.hpp"
+#include "tests/interpose/unit/fake_next.hpp"
 
 namespace lacuna::direct {
 namespace {
@@ -64,6 +65,76 @@ TEST(Pipeline, FirstSharesShrinkWithTheJob) {
   }
 }
 
+// Notes that rank 0 gets from others, and that it sends.
+class SharesTest : public testing::Test {
+ protected:
+  static constexpr int64_t kPool = 1000;
+  struct Sent {
+    int to;
+    Note note;
+  };
+  static inline std::vector<Sent> sent_;
+  static inline std::vector<Sent> coming_;
+
+  SharesTest() {
+    sent_.clear();
+    Next& next = test::fake_next();
+    next.MPI_Wait = [](MPI_Request*, MPI_Status*) { return MPI_SUCCESS; };
+    next.MPI_Isend = [](const void* note, int, MPI_Datatype, int to, int, MPI_Comm, MPI_Request*) {
+      sent_.push_back({to, *static_cast<const Note*>(note)});
+      return MPI_SUCCESS;
+    };
+    next.MPI_Iprobe = [](int, int, MPI_Comm, int* flag, MPI_Status* status) {
+      *flag = coming_.empty() ? 0 : 1;
+      if (*flag != 0) status->MPI_SOURCE = coming_.front().to;
+      return MPI_SUCCESS;
+    };
+    next.MPI_Recv = [](void* note, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status*) {
+      *static_cast<Note*>(note) = coming_.front().note;
+      coming_.erase(coming_.begin());
+      return MPI_SUCCESS;
+    };
+    Pipeline agreed{};
+    agreed.piece_bytes = 100;
+    agreed.shares = {0, kPool, kPool};
+    start_pipeline(agreed);
+  }
+  ~SharesTest() override {
+    start_pipeline(Pipeline());
+    test::fake_next() = Next{};
+  }
+  static void come(int from, int64_t wanted, int64_t returned) {
+    Note note;
+    note.wanted = wanted;
+    note.returned = returned;
+    coming_.push_back({from, note});
+    receive_notes();
+  }
+};
+
+// What has been received since the last note is a part of the share that the sender would keep for
+// ever: it neither sends there nor returns it.
+TEST_F(SharesTest, WhoReturnsIsToldWhatHasBeenReceived) {
+  come(7, kPool, 0);
+  ASSERT_EQ(sent_.size(), 1U);
+  EXPECT_EQ(sent_.back().note.granted, kPool);
+  note_received(7, &far_rank(7), 20);  // less than a 32nd
+  ASSERT_EQ(sent_.size(), 1U);
+  come(7, 0, kPool - 20);
+  ASSERT_EQ(sent_.size(), 2U);
+  EXPECT_EQ(sent_.back().to, 7);
+  EXPECT_EQ(sent_.back().note.received_bytes, 20);
+  come(7, 0, kPool);
+  EXPECT_EQ(sent_.size(), 2U);  // nothing new to tell
+  come(8, kPool, 0);
+  EXPECT_EQ(sent_.back().to, 8);
+  EXPECT_EQ(sent_.back().note.granted, kPool);
+  come(7, 100, kPool);  // nothing is left, and nothing has come
+  EXPECT_EQ(sent_.back().to, 8);
+  note_received(7, &far_rank(7), 0);
+  come(8, 0, kPool);
+}
+
 // Votes on collective calls take about 1/128 of the time.
 TEST(Pipeline, IntervalOfVotes) {
   using std::chrono::microseconds;
@@ -83,6 +154,8 @@ TEST(Pipeline, IntervalOfVotes) {
   EXPECT_EQ(after(100), 12);
   EXPECT_EQ(after(1000), 1);
   EXPECT_EQ(after(1000000), 1);
+  back_off.vote_time = microseconds(0);
+  EXPECT_EQ(interval_until_vote(back_off, start - std::chrono::nanoseconds(10)), 1);
 }
 
 TEST(Pipeline, OffsetsOfTokensAreNoneOfRegions) {
