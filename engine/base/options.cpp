@@ -76,7 +76,7 @@ constexpr Option kTable[] = {
      "its way while the next is packed. `auto`: if the launcher tells that all ranks run lacuna. "
      "1: without asking; all ranks must run lacuna with this value. 0: never. `all`: between ranks "
      "of a node, too, for tests."},
-    {OptionId::kPipelineMb, "LACUNA_PIPELINE_MB", OptionKind::kInteger, "256",
+    {OptionId::kPipelineMb, "LACUNA_PIPELINE_MB", OptionKind::kInteger, "64",
      "The most memory, in MiB, that a rank lets messages in pieces take that it has not received "
      "yet: the MPI library keeps them. Of different values, all ranks use the least.",
      1, 1 << 20},

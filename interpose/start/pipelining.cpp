@@ -32,12 +32,14 @@ constexpr int kVoteTag = 0;
 constexpr int kTrialTag = 1;
 constexpr int kGoTag = 2;
 
-// What rank 0 sends to all.
+// What rank 0 sends to all. As a vote, of one size in all versions of lacuna.
 struct Terms {
   int32_t willing = 0;    // all ranks
   int64_t mebibytes = 0;  // that each keeps
   direct::Secret secret{};
+  std::byte unused[64 - 16 - sizeof(direct::Secret)]{};
 };
+static_assert(sizeof(Terms) == 64);
 
 bool is_within_nodes() noexcept { return option_text(OptionId::kPipeline) == "all"; }
 
@@ -46,7 +48,9 @@ struct Vote {
   int32_t willing = 0;
   int32_t within_nodes = is_within_nodes() ? 1 : 0;
   int64_t mebibytes = option_integer(OptionId::kPipelineMb);
+  std::byte unused[40]{};
 };
+static_assert(sizeof(Vote) == 64);
 
 // Afterwards rank 0's vote is a yes only if all votes are, and has the least memory of all.
 bool gather_votes(MPI_Comm comm, Vote* vote) noexcept {

@@ -104,7 +104,7 @@ lacuna_interpose_test(pipeline.policy ON mpich intelmpi debian-mpich ENV ${pipel
 lacuna_interpose_test(pipeline.policy ON openmpi debian-openmpi ENV ${pipeline} LACUNA_ALWAYS=0 TOPICS pipeline_order)
 lacuna_interpose_test(pipeline.pool DEPTH VARIATION ENV ${pipeline} LACUNA_POOL_MB=1
   TOPICS pipeline_lengths pipeline_order)
-lacuna_interpose_test(pipeline.shares RANKS 6 DEPTH VARIATION ENV ${pipeline} LACUNA_PIPELINE_MB=1
+lacuna_interpose_test(pipeline.shares RANKS 4 DEPTH VARIATION ENV ${pipeline} LACUNA_PIPELINE_MB=1
   TOPICS @pipeline_shares pipeline_order pipeline_finalize)
 lacuna_interpose_test(pipeline.random PROGRAM interpose_random_FAMILY RANKS 4 DEPTH VARIATION
   ENV ${pipeline} LACUNA_TEST_SEEDS=${LACUNA_PROGRAMS} LACUNA_TEST_FIRST=80000 TOPICS random_programs)

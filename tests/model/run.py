@@ -216,16 +216,30 @@ MODELS = [
     ),
     Model(
         "shares",
-        ("SENDERS", "FIRST", "POOL", "MOST", "MESSAGES", "RETURNS"),
-        [(2, 1, 2, 3, 2, 1), (2, 0, 2, 2, 2, 1), (2, 0, 3, 2, 3, 1), (3, 0, 2, 2, 2, 1)],
+        ("SENDERS", "FIRST", "POOL", "MOST", "MESSAGES", "RETURNS", "ENDS"),
+        [
+            (2, 1, 2, 3, 2, 1, 0),
+            (2, 0, 2, 2, 2, 1, 0),
+            (2, 0, 3, 2, 3, 1, 0),
+            (2, 0, 2, 2, 2, 0, 1),
+            (2, 1, 2, 3, 2, 1, 1),
+            (3, 0, 2, 2, 2, 1, 0),
+        ],
         {
-            "BREAK_NO_POOL": ((2, 0, 2, 2, 2, 1), WRONG),  # grants more than there is
-            "BREAK_RETURNS_ALL": ((2, 0, 2, 2, 2, 1), WRONG),  # also what may not be received yet
-            "BREAK_SHARE_TOLD": ((2, 0, 2, 2, 3, 1), WRONG),  # a late note revives a share
-            "BREAK_NOT_AGAIN": ((2, 0, 2, 2, 2, 1), WRONG),  # who had to wait gets nothing later
+            "BREAK_NO_POOL": ((2, 0, 2, 2, 2, 1, 0), WRONG),  # grants more than there is
+            "BREAK_RETURNS_ALL": (
+                (2, 0, 2, 2, 2, 1, 0),
+                WRONG,
+            ),  # also what may not be received yet
+            "BREAK_SHARE_TOLD": ((2, 0, 2, 2, 3, 1, 0), WRONG),  # a late note revives a share
+            "BREAK_NOT_AGAIN": ((2, 0, 2, 2, 2, 1, 0), WRONG),  # who had to wait gets nothing later
+            "BREAK_NOT_TOLD": (
+                (2, 0, 2, 2, 2, 0, 1),
+                STUCK,
+            ),  # who returns does not hear what has come
         },
-        long=((3, 0, 2, 2, 2, 1),),
-        largest=((3, 0, 2, 2, 2, 1),),
+        long=((3, 0, 2, 2, 2, 1, 0),),
+        largest=((3, 0, 2, 2, 2, 1, 0), (2, 0, 3, 2, 3, 1, 0)),
     ),
     Model(
         "rooms",

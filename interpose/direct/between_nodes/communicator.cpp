@@ -2,6 +2,7 @@
 #include "interpose/direct/between_nodes/communicator.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -72,13 +73,14 @@ std::unique_ptr<NodesComm> make(MPI_Comm comm, MPI_Group group, int ranks) noexc
 
 struct Ballot {
   Wish wish;
-  uint8_t interval;  // until the next vote
+  uint8_t log_of_interval;  // until the next vote
 };
 
 struct Result {
   Wish least;
   Wish most;
-  uint8_t interval;  // the shortest: ranks that came early have measured how long they waited
+  uint8_t
+      log_of_interval;  // the shortest: ranks that came early have measured how long they waited
 };
 
 // Collective. Nothing: the library has failed.
@@ -90,18 +92,18 @@ std::optional<Result> gather(MPI_Comm comm, size_t size, Ballot own, const char*
                                      comm) != MPI_SUCCESS) {
     return {};
   }
-  Result result{own.wish, own.wish, own.interval};
+  Result result{own.wish, own.wish, own.log_of_interval};
   for (size_t i = 0; i < size; ++i) {
     result.least = std::min(result.least, ballots[i].wish);
     result.most = std::max(result.most, ballots[i].wish);
-    result.interval = std::min(result.interval, ballots[i].interval);
+    result.log_of_interval = std::min(result.log_of_interval, ballots[i].log_of_interval);
   }
   return result;
 }
 
 // Collective. Whether all ranks say so.
 bool all_have(MPI_Comm comm, bool mine, size_t size) noexcept {
-  const auto found = gather(comm, size, {mine ? Wish::kIndifferent : Wish::kNo, 1},
+  const auto found = gather(comm, size, {mine ? Wish::kIndifferent : Wish::kNo, 0},
                             "until all ranks of a communicator have made what collectives need");
   return found && found->least != Wish::kNo;
 }
@@ -154,31 +156,33 @@ bool must_vote(NodesComm* nodes, Kind kind) noexcept {
   return ++back_off.calls > back_off.no_vote_until;
 }
 
-uint8_t interval_until_vote(const NodesComm::BackOff& back_off,
-                            std::chrono::steady_clock::time_point now) noexcept {
+uint8_t log_of_interval(const NodesComm::BackOff& back_off,
+                        std::chrono::steady_clock::time_point now) noexcept {
   constexpr int64_t kTimesVote = 128;  // votes take 1/128 of the time
-  constexpr int64_t kLongest = 255;
-  if (back_off.calls == back_off.calls_then) return 1;
+  constexpr int64_t kLongest = 1 << 16;
+  if (back_off.calls == back_off.calls_then) return 0;
   const int64_t calls = static_cast<int64_t>(back_off.calls - back_off.calls_then);
   // A process that goes on on another machine may find an earlier time there.
   const int64_t passed = std::max<int64_t>((now - back_off.last_vote).count(), 0);
   const int64_t call_time = passed / calls + 1;
   const int64_t interval = back_off.vote_time.count() * kTimesVote / call_time;
-  return static_cast<uint8_t>(std::clamp<int64_t>(interval, 1, kLongest));
+  return static_cast<uint8_t>(
+      std::bit_width(static_cast<uint64_t>(std::clamp<int64_t>(interval, 1, kLongest))) - 1);
 }
 
 bool vote(MPI_Comm comm, NodesComm* nodes, Kind kind, Wish wish) noexcept {
   using Clock = std::chrono::steady_clock;
   NodesComm::BackOff& back_off = nodes->back_offs[static_cast<size_t>(kind)];
   const Clock::time_point begin = Clock::now();
-  const auto found = gather(comm, nodes->world.size(), {wish, interval_until_vote(back_off, begin)},
+  const auto found = gather(comm, nodes->world.size(), {wish, log_of_interval(back_off, begin)},
                             "collective call: until all ranks have voted on pieces between nodes");
   if (!found) return false;
   back_off.last_vote = Clock::now();
   back_off.vote_time = back_off.last_vote - begin;
   back_off.calls_then = back_off.calls;
   const bool is_agreed = found->least != Wish::kNo && found->most == Wish::kYes;
-  if (!is_agreed) back_off.no_vote_until = back_off.calls + found->interval - 1;
+  if (!is_agreed)
+    back_off.no_vote_until = back_off.calls + (uint64_t{1} << found->log_of_interval) - 1;
   return is_agreed;
 }
 

@@ -38,9 +38,10 @@ struct NodesComm {
   BackOff back_offs[kKinds];
 };
 
-// From one vote to the next there should be so many calls, by this rank's clock: 1 to 255.
-uint8_t interval_until_vote(const NodesComm::BackOff& back_off,
-                            std::chrono::steady_clock::time_point now) noexcept;
+// From one vote to the next there should be two to the power of this many calls, by this rank's
+// clock.
+uint8_t log_of_interval(const NodesComm::BackOff& back_off,
+                        std::chrono::steady_clock::time_point now) noexcept;
 
 // Whether a call of this kind may go in pieces. Not MPI_Allgather and kin, which the library sends
 // from node to node once, nor those with a root.

@@ -122,12 +122,15 @@ void return_unused(uint64_t turn) noexcept {
 
 bool has_room(int rank, FarRank* to, int64_t bytes) noexcept {
   static constinit uint64_t turn = 0;
-  to->last_turn = ++turn;
-  return_unused(turn);
+  return_unused(++turn);
   const int64_t needed = unheard_bytes(*to) + bytes;
-  if (needed <= share_at(*to)) return true;
-  if (needed > to->wanted && needed <= pipeline().shares.most) {
-    to->wanted = needed;
+  if (needed <= share_at(*to)) {
+    to->last_turn = turn;
+    return true;
+  }
+  const int64_t most = pipeline().shares.most;
+  if (needed > to->wanted && to->wanted < most && bytes <= most) {
+    to->wanted = std::min(needed, most);
     tell(rank, to);
   }
   return false;

@@ -22,9 +22,9 @@ void start_pipeline(const Pipeline& agreed) noexcept { g_pipeline = agreed; }
 Shares shares_of(int ranks, int64_t bytes) noexcept {
   constexpr int64_t kLeast = int64_t{256} << 10;
   const int64_t others = std::max(ranks - 1, 1);
-  int64_t first = std::min(bytes / 8, bytes / 2 / others);
+  int64_t first = bytes / 2 / others;
   if (first < kLeast) first = 0;
-  return {first, bytes - first * others, bytes / 4};
+  return {first, bytes - first * others, bytes / 2};
 }
 
 void await_last_tokens(void (*finish_receives)()) noexcept {

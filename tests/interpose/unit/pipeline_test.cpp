@@ -49,11 +49,11 @@ TEST(Pipeline, NumbersInAnyOrder) {
 // All others together send a rank no more than it keeps.
 TEST(Pipeline, FirstSharesShrinkWithTheJob) {
   constexpr int64_t kMiB = int64_t{1} << 20;
-  EXPECT_EQ(shares_of(2, 256 * kMiB).first, 32 * kMiB);
-  EXPECT_EQ(shares_of(5, 256 * kMiB).first, 32 * kMiB);
-  EXPECT_EQ(shares_of(17, 256 * kMiB).first, 8 * kMiB);
-  EXPECT_EQ(shares_of(1000, 256 * kMiB).first, 0);
-  EXPECT_EQ(shares_of(2, kMiB).first, 0);
+  EXPECT_EQ(shares_of(2, 64 * kMiB).first, 32 * kMiB);
+  EXPECT_EQ(shares_of(5, 64 * kMiB).first, 8 * kMiB);
+  EXPECT_EQ(shares_of(129, 64 * kMiB).first, kMiB / 4);
+  EXPECT_EQ(shares_of(130, 64 * kMiB).first, 0);
+  EXPECT_EQ(shares_of(4, kMiB).first, 0);
   for (const int64_t bytes : {kMiB, 256 * kMiB, 4096 * kMiB}) {
     for (const int ranks : {1, 2, 3, 100, 4097, 1000000}) {
       const Shares shares = shares_of(ranks, bytes);
@@ -141,21 +141,22 @@ TEST(Pipeline, IntervalOfVotes) {
   NodesComm::BackOff back_off;
   const std::chrono::steady_clock::time_point start(std::chrono::hours(1));
   back_off.calls = 1;
-  EXPECT_EQ(interval_until_vote(back_off, start), 1);  // nothing is known yet
+  EXPECT_EQ(log_of_interval(back_off, start), 0);  // nothing is known yet
   back_off.last_vote = start;
   back_off.vote_time = microseconds(10);
   back_off.calls_then = 1;
   back_off.calls = 11;
   const auto after = [&](int call_time) {
-    return int{interval_until_vote(back_off, start + microseconds(10 * call_time))};
+    return 1 << log_of_interval(back_off, start + microseconds(10 * call_time));
   };
-  EXPECT_EQ(after(0), 255);
-  EXPECT_EQ(after(10), 127);
-  EXPECT_EQ(after(100), 12);
+  EXPECT_EQ(after(0), 1 << 16);
+  EXPECT_EQ(after(1), 1024);
+  EXPECT_EQ(after(9), 128);
+  EXPECT_EQ(after(100), 8);
   EXPECT_EQ(after(1000), 1);
   EXPECT_EQ(after(1000000), 1);
   back_off.vote_time = microseconds(0);
-  EXPECT_EQ(interval_until_vote(back_off, start - std::chrono::nanoseconds(10)), 1);
+  EXPECT_EQ(log_of_interval(back_off, start - std::chrono::nanoseconds(10)), 0);
 }
 
 TEST(Pipeline, OffsetsOfTokensAreNoneOfRegions) {
