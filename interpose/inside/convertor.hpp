@@ -90,6 +90,12 @@ class Convertor {
   const ConvertorLayout& layout_;
 };
 
+// Whether it is for contiguous data, or otherwise none of lacuna's. Once the layout is known.
+inline bool is_left_to_library(void* convertor) noexcept {
+  const ConvertorLayout& layout = *g_convertors.layout.load(std::memory_order_acquire);
+  return (Convertor(convertor, layout).flags() & layout.is_left_to_library) != 0;
+}
+
 // Called when the library has prepared a convertor. lacuna moves its data if it knows the type and
 // is sure of everything else; else nothing changes.
 void take(void* convertor, Direction way) noexcept;

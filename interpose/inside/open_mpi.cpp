@@ -83,35 +83,47 @@ bool is_on_device(const void* mem) noexcept {
   return is_watched(kDevices) && (mem == nullptr || may_be_on_device(mem));
 }
 
-int32_t prepare(OwnFunction& function, Direction way, void* convertor, const void* datatype,
-                size_t count, const void* mem) noexcept {
-  const auto own = function.get<Prepare>();
+// Before lacuna is inside, and in MPI_Init while it looks whether it can be.
+template <Direction kWay>
+int32_t prepare_outside(void* convertor, const void* datatype, size_t count, const void* mem) {
+  const auto own =
+      (kWay == Direction::kPack ? g_prepare_for_send : g_prepare_for_recv).get<Prepare>();
   if (own == nullptr) return kFailed;
   const int32_t code = own(convertor, datatype, count, mem);
-  if (code != 0) return code;
-  if (is_open(kInsideSwitch)) {
-    if (!is_on_device(mem)) take(convertor, way);
-  } else if (Proof* const proof = g_proof.load(std::memory_order_acquire)) {
-    proof->prepared(convertor, way, datatype, count, mem);
-  }
+  Proof* const proof = g_proof.load(std::memory_order_acquire);
+  if (code == 0 && proof != nullptr) proof->prepared(convertor, kWay, datatype, count, mem);
   return code;
 }
 
-int32_t prepare_for_send(void* convertor, const void* datatype, size_t count, const void* mem) {
-  return prepare(g_prepare_for_send, Direction::kPack, convertor, datatype, count, mem);
+constinit Prepare g_own_prepare[2] = {};  // once lacuna is inside
+
+__attribute__((noinline)) int32_t look(void* convertor, Direction way, const void* mem) noexcept {
+  if (is_open(kInsideSwitch) && !is_on_device(mem)) take(convertor, way);
+  return 0;
 }
-int32_t prepare_for_recv(void* convertor, const void* datatype, size_t count, const void* mem) {
-  return prepare(g_prepare_for_recv, Direction::kUnpack, convertor, datatype, count, mem);
+
+// Each contiguous message comes by here, too.
+template <Direction kWay>
+int32_t prepare(void* convertor, const void* datatype, size_t count, const void* mem) {
+  const int32_t code = g_own_prepare[static_cast<size_t>(kWay)](convertor, datatype, count, mem);
+  return code != 0 || is_left_to_library(convertor) ? code : look(convertor, kWay, mem);
 }
 int32_t set_any_position(void* convertor, size_t* position) {
   return set_position(convertor, position, own_set_position);
 }
 
-// What the exported functions call: those above, or, if lacuna stays outside, the library's. Each
-// contiguous message comes by there, too.
-constinit std::atomic<Prepare> g_send{prepare_for_send};
-constinit std::atomic<Prepare> g_recv{prepare_for_recv};
+// What the exported functions call: those above, or, if lacuna stays outside, the library's.
+constinit std::atomic<Prepare> g_send{prepare_outside<Direction::kPack>};
+constinit std::atomic<Prepare> g_recv{prepare_outside<Direction::kUnpack>};
 constinit std::atomic<SetPosition> g_position{set_any_position};
+
+// The library has called both functions by now (prove()).
+void go_inside() noexcept {
+  g_own_prepare[static_cast<size_t>(Direction::kPack)] = g_prepare_for_send.get<Prepare>();
+  g_own_prepare[static_cast<size_t>(Direction::kUnpack)] = g_prepare_for_recv.get<Prepare>();
+  g_send.store(prepare<Direction::kPack>, std::memory_order_release);
+  g_recv.store(prepare<Direction::kUnpack>, std::memory_order_release);
+}
 
 void stay_outside() noexcept {
   if (const auto own = g_prepare_for_send.get<Prepare>()) g_send.store(own);
@@ -212,7 +224,7 @@ bool begin() {
 
 bool start() {
   const bool is_inside = begin();
-  if (!is_inside) stay_outside();
+  is_inside ? go_inside() : stay_outside();
   return is_inside;
 }
 

@@ -22,8 +22,10 @@ int around_type_commit(const Next& next, MPI_Datatype* datatype) {
   MPI_Count size = 0;
   const bool has_size = next.MPI_Type_size_x(*datatype, &size) == MPI_SUCCESS && size >= 0;
   // Types that lacuna shall move inside the library must be known before the library sees a
-  // message: while it moves data, nothing may be asked of it.
-  if (is_inside && (rt.always || (has_size && size >= detail::kLittleData))) {
+  // message: while it moves data, nothing may be asked of it. (Not with the log, which has a line
+  // for the first call on a type only if that analyses it.)
+  if (is_inside && !is_watched(kLogged) &&
+      (rt.always || (has_size && size >= detail::kLittleData))) {
     type_record(*datatype);
     return code;
   }

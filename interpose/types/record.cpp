@@ -222,7 +222,11 @@ void fill(TypeRecord* record, MPI_Datatype datatype) {
 
 // Once for each type: data may be under way when it is examined again.
 void move_inside(TypeRecord* record) noexcept {
-  if (record->plan == nullptr || record->outcome == Outcome::kContiguous) return;
+  constexpr double kLongRuns = 256;  // the library copies them as fast
+  if (record->plan == nullptr || record->outcome == Outcome::kContiguous ||
+      (record->mean_run_bytes >= kLongRuns && !runtime().always)) {
+    return;
+  }
   // Where elements have no gaps within, the library ends fragments anywhere; elsewhere with a basic
   // element. Of several basic types it is not known where they end within the type.
   constexpr int64_t kMostUnit = 1024;
