@@ -133,11 +133,14 @@ def measure(
     rows = rules.messages(shapes.TUNE_QUICK_SIZES if quick else shapes.TUNE_SIZES)
     seconds = _QUICK_SECONDS if quick else _SECONDS
     options = {"LACUNA_ALWAYS": "1", "LACUNA_DIRECT": "0", TABLE: "none"}
-    told, times = program.measure(target, rows, rules.WAYS, seconds, options, progress)
+    inside = [rules.INSIDE] if paths.family_of(target.name) == "ompi" else []
+    ways = rules.WAYS + inside
+    told, times = program.measure(target, rows, ways, seconds, options, progress)
     cells = [rules.judge(one) for one in times]
     if direct:
         options["LACUNA_DIRECT"] = "1"
-        _, times = program.measure(target, rows, rules.DIRECT_WAYS, seconds / 2, options, progress)
+        ways = rules.DIRECT_WAYS + inside
+        _, times = program.measure(target, rows, ways, seconds / 2, options, progress)
         cells = [rules.with_direct(*pair) for pair in zip(cells, times, strict=True)]
     return told, cells
 

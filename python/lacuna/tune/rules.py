@@ -18,6 +18,8 @@ from lacuna.messages.shapes import TUNE_SHAPES, Message, size_of
 WAYS = ["nn", "ll", "ln", "nl", "nc", "lc", "cn", "cl"]
 # The same with the direct path switched on: l sends through it; the receiver accepts both.
 DIRECT_WAYS = ["nn", "ll", "nc", "lc"]
+# Left to the library, with lacuna inside it, which only Open MPI can have.
+INSIDE = "ii"
 
 # A side does not know whether the other has a derived type or contiguous data. So packing first
 # must be faster by LEAST_GAIN in one case, and in the other no slower than MOST_LOSS (noise).
@@ -42,10 +44,12 @@ class Cell:
     bytes: int  # nominal
     run: float
     sure: tuple[str, ...]  # of ll, ln and nl, the best one first
-    # Medians of nn over ll, ln, nl; of nc over lc; of cn over cl, if the library can receive cn.
+    # Medians of nn (or INSIDE, if that is faster) over ll, ln, nl; of nc over lc; of cn over cl, if
+    # the library can receive cn.
     speeds: dict[str, float]
     direct: bool = False  # whether the direct path wins
-    direct_speeds: dict[str, float] = field(default_factory=dict)  # nn over ll, nc over lc
+    # Of nn (or INSIDE) over ll, nc over lc.
+    direct_speeds: dict[str, float] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """For the table's evidence."""
@@ -67,10 +71,11 @@ def judge(times: Times) -> Cell:
     A speedup counts as the geometric mean of its median and the lower end of its confidence
     interval.
     """
+    left = _left(times)
     found = {
-        "ll": times.speedup("ll"),
-        "ln": times.speedup("ln"),
-        "nl": times.speedup("nl"),
+        "ll": times.speedup("ll", left),
+        "ln": times.speedup("ln", left),
+        "nl": times.speedup("nl", left),
         "lc": times.speedup("lc", "nc"),
     }
     if "cn" in times.ways:
@@ -88,6 +93,12 @@ def judge(times: Times) -> Cell:
     )
 
 
+def _left(times: Times) -> str:
+    """The way of a message that is left to the library."""
+    is_faster = INSIDE in times.ways and times.median(INSIDE) < times.median("nn")
+    return INSIDE if is_faster else "nn"
+
+
 def impossible(cells: list[Cell]) -> list[str]:
     """The messages that the library cannot receive where the sender's data is contiguous."""
     return [f"{cell.shape}/{size_name(cell.bytes)}" for cell in cells if "cl" not in cell.speeds]
@@ -97,7 +108,7 @@ def with_direct(cell: Cell, times: Times) -> Cell:
     """The cell, completed by a job with the direct path: whether that is certainly faster than the
     library, about as fast as packing first, and not slower where the receiver's data has no gaps.
     """
-    speed = times.speedup("ll")
+    speed = times.speedup("ll", _left(times))
     medians = {"ll": speed.median, "lc": times.speedup("lc", "nc").median}
     packed = max((cell.speeds[pair] for pair in cell.sure), default=1.0)
     wins = math.sqrt(speed.low * speed.median) >= max(LEAST_GAIN, _AS_GOOD * packed)

@@ -46,6 +46,9 @@ def test_slower_is_what_both_jobs_say():
         # Only data that were sent contiguously are unpacked faster: and nothing is lost otherwise.
         ({"ll": 1.5, "ln": 1.5, "nl": 1.0, "lc": 1.5, "cl": 0.5}, ("nl",)),
         ({"ll": 1.5, "ln": 1.5, "nl": 1.1, "lc": 1.5, "cl": 0.5}, ()),
+        # With lacuna inside, the library is as fast as packing first; or slower than alone.
+        ({"ll": 0.5, "ln": 0.8, "nl": 0.9, "lc": 0.9, "cl": 0.9, "ii": 0.5}, ()),
+        ({"ll": 0.5, "ln": 0.8, "nl": 0.9, "lc": 0.9, "cl": 0.9, "ii": 1.5}, ("ll", "ln", "nl")),
         # The library cannot receive contiguous data: nobody knows what a receiver that packs wins.
         ({"ll": 0.5, "ln": 0.8, "nl": 0.9, "lc": 0.9, "cn": None}, ("ln",)),
     ],
