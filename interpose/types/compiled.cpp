@@ -11,6 +11,7 @@
 
 #include "base/hash.hpp"
 #include "interpose/library/gate.hpp"
+#include "interpose/types/record.hpp"
 #include "mpi/header.hpp"
 #include "type/text/text.hpp"
 
@@ -32,8 +33,8 @@ struct Registered {
   Numbers numbers{};  // for the functions
 };
 
-// If two handles share a slot, the newer one has it. A type is analysed soon after its commit, or
-// never.
+// If two handles share a slot, the newer one has it. A type is analysed in its commit (then again
+// here), soon after it, or never.
 constexpr unsigned kSlotBits = 8;
 constinit std::mutex g_kernels_mutex;  // no other lock is taken under it
 constinit Registered g_registered[size_t{1} << kSlotBits] = {};
@@ -142,4 +143,5 @@ extern "C" LACUNA_EXPORT void lacuna_interposed_register(MPI_Datatype type, cons
     slot_of(made.handle) = made;
   }
   g_count.fetch_add(1, std::memory_order_release);
+  analyse_again(type);
 }

@@ -315,6 +315,11 @@ const TypeRecord* watched_type(MPI_Datatype datatype) noexcept {
   }
 }
 
+void analyse_again(MPI_Datatype datatype) noexcept {
+  if (detail::cached_record(datatype) == nullptr) return;
+  if (TypeRecord* record = attached_record(datatype)) refill(record, datatype);
+}
+
 // MPICH releases its lock for a delete callback, also inside its progress engine, when an incoming
 // message gives back the last reference to a type. Another thread may then enter progress. (4.0.2
 // over UCX: of 40 jobs of four threads that free their types early, one failed with: Assertion

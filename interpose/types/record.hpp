@@ -110,6 +110,10 @@ inline uint64_t recycled_records() noexcept {
   return detail::g_recycled.load(std::memory_order_relaxed);
 }
 
+// For a type that has just been committed and that no call uses yet: if its commit has analysed it,
+// it is analysed once more, as a kernel was registered for it meanwhile.
+void analyse_again(MPI_Datatype datatype) noexcept;
+
 // The record of a datatype, or nullptr if the call must be declined: an invalid or uncommitted
 // handle, or another thread is analysing a type. The gate must be open.
 inline const TypeRecord* type_record(MPI_Datatype datatype) noexcept {

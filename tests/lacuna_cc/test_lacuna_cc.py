@@ -280,8 +280,10 @@ def test_kernels_of_escaping_handles_are_registered(library: str, tmp_path: Path
         patch.setenv("LACUNA_REPORT", str(tmp_path / "report.json"))
         assert run(library, program, preload=preload) == plain
         counted = json.loads((tmp_path / "report.json").read_text())["compiled_kernels"]
-        # Each type that is used, on both ranks; words at a stride need no kernel.
-        assert counted["used"] == 2 * (3 * 3 + 1 + 30), counted
+        # Each type that is used, on both ranks; words at a stride need no kernel. Inside Open MPI,
+        # lacuna also analyses three types that no call uses.
+        unused = 3 if library == "openmpi" else 0
+        assert counted["used"] == 2 * (3 * 3 + 1 + 30 + unused), counted
         assert counted["moves"] > 0
         # Those that by_hand() gives, on both ranks; that of a library is not even registered.
         assert counted["of_another_type"] == 4, counted
