@@ -16,8 +16,6 @@
 namespace lacuna {
 namespace {
 
-constexpr std::string_view kInsideByDefault = "1";
-
 constexpr Option kTable[] = {
     {OptionId::kDisable, "LACUNA_DISABLE", OptionKind::kFlag, "0",
      "All MPI calls go to the MPI library unchanged, as if lacuna were not loaded."},
@@ -83,7 +81,7 @@ constexpr Option kTable[] = {
     {OptionId::kGpu, "LACUNA_GPU", OptionKind::kFlag, "1",
      "Data with gaps in a CUDA device's memory are packed and unpacked on the device, by "
      "liblacuna-cuda.so beside the preload library. 0: such calls go to the MPI library."},
-    {OptionId::kInside, "LACUNA_INSIDE", OptionKind::kFlag, kInsideByDefault,
+    {OptionId::kInside, "LACUNA_INSIDE", OptionKind::kFlag, "1",
      "lacuna also moves the fragments of messages with gaps that the MPI library sends and "
      "receives itself: nonblocking, one-sided, to other nodes. With Open MPI 4.1 and 5.0, if "
      "MPI_Init finds them as they are known."},

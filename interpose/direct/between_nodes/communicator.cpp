@@ -79,8 +79,7 @@ struct Ballot {
 struct Result {
   Wish least;
   Wish most;
-  uint8_t
-      log_of_interval;  // the shortest: ranks that came early have measured how long they waited
+  uint8_t log_of_interval;  // the shortest: ranks that came early have measured their waiting
 };
 
 // Collective. Nothing: the library has failed.
