@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/direct/agreement/launched.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -69,6 +70,17 @@ std::string_view beginning_of(const char* path, std::span<char> text) noexcept {
   return {text.data(), bytes > 0 ? static_cast<size_t>(bytes) : 0};
 }
 
+// Whether Intel MPI has loaded Slurm's client of PMI2, whose functions keep notes. (MPICH 5.0 talks
+// to the same server by PMI1, and dies in MPI_Lookup_name of a name that there is not.)
+bool keeps_notes_by_pmi2() noexcept {
+  const char* client = std::getenv("I_MPI_PMI_LIBRARY");
+  void* loaded = client != nullptr ? dlopen(client, RTLD_NOW | RTLD_NOLOAD) : nullptr;
+  if (loaded == nullptr) return false;
+  const bool keeps = dlsym(loaded, "PMI2_Nameserv_publish") != nullptr;
+  dlclose(loaded);
+  return keeps;
+}
+
 int tasks_of_slurm() noexcept {
   const int64_t node = integer_of("SLURM_NODEID", 0);
   for (const char* name : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
@@ -129,11 +141,13 @@ std::string_view argument_after(std::string_view option, std::string_view comman
   return {};
 }
 
-// PMIx and Intel MPI's Hydra name a job; MPICH's proxies are told where their mpiexec listens.
+// PMIx, Intel MPI's Hydra and Slurm's PMI2 name a job; MPICH's proxies are told where their mpiexec
+// listens.
 uint64_t find_job_of_all_nodes(int32_t proxy) noexcept {
   Hash hash;
   bool is_known = hash.add_variable("PMIX_NAMESPACE");
   is_known = hash.add_variable("I_MPI_HYDRA_UUID") || is_known;
+  is_known = (keeps_notes_by_pmi2() && hash.add_variable("PMI_JOBID")) || is_known;
   char path[32];
   char text[2048];
   std::snprintf(path, sizeof(path), "/proc/%d/cmdline", static_cast<int>(proxy));

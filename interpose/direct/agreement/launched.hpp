@@ -19,8 +19,8 @@ namespace lacuna {
 uint64_t job_id() noexcept;
 
 // The same number in all ranks of a job on all nodes, different for different jobs of a launcher.
-// 0: the launcher does not tell (Slurm's srun, PALS). Needs that job_id() was called before
-// MPI_Init. Reads a file.
+// 0: the launcher does not tell (PALS; Slurm's srun, except to Intel MPI by PMI2). Needs that
+// job_id() was called before MPI_Init. Reads a file.
 uint64_t job_of_all_nodes() noexcept;
 
 // The same in all processes that one kernel runs, also in containers. 0: unknown.

@@ -17,7 +17,8 @@ class LaunchedTest : public testing::Test {
     for (const char* name :
          {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE", "PMI_FD", "PMI_PORT",
           "MV2_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE", "I_MPI_HYDRA_UUID", "SLURM_JOB_ID",
-          "SLURM_STEP_ID", "SLURM_NODEID", "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
+          "PMI_JOBID", "I_MPI_PMI_LIBRARY", "SLURM_STEP_ID", "SLURM_NODEID",
+          "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
       unsetenv(name);
     }
   }
@@ -85,8 +86,13 @@ TEST_F(LaunchedTest, JobsOfHydraAreToldApartByTheirProxy) {
 
 TEST_F(LaunchedTest, AJobOnSeveralNodesHasANameOfTheLauncher) {
   EXPECT_EQ(detail::find_job_of_all_nodes(0), 0U);
-  setenv("SLURM_JOB_ID", "12", 1);  // srun keeps no notes
+  setenv("SLURM_JOB_ID", "12", 1);  // srun keeps notes by PMI2 alone
+  setenv("PMI_JOBID", "12.0", 1);
   EXPECT_EQ(detail::find_job_of_all_nodes(0), 0U);
+  for (const char* client : {"libpmi2.so.0", "libc.so.6"}) {  // not loaded; keeps no notes
+    setenv("I_MPI_PMI_LIBRARY", client, 1);
+    EXPECT_EQ(detail::find_job_of_all_nodes(0), 0U) << client;
+  }
   setenv("PMIX_NAMESPACE", "a@1", 1);
   const uint64_t first = detail::find_job_of_all_nodes(0);
   EXPECT_NE(first, 0U);

@@ -100,7 +100,7 @@ def build(
     }
     passed[PRELOAD] = _before(library, environment.get(PRELOAD))
     if launcher is SLURM:
-        return [command[0], *_for_srun(contexts, library, passed)], environment
+        return [command[0], *_for_srun(contexts, library, passed, environment)], environment
     if launcher is HYDRA:
         return [command[0], *_for_hydra(contexts, library, passed)], environment
     return [command[0], *_for_open_mpi(contexts, library, passed)], environment
@@ -298,40 +298,43 @@ def _for_open_mpi(contexts: list[list[str]], library: Path, passed: dict[str, st
     return result
 
 
-def _for_srun(contexts: list[list[str]], library: Path, passed: dict[str, str]) -> list[str]:
-    """srun: --export lists the variables of the ranks. A list of the user's is kept, with ours
-    added.
+def _for_srun(
+    contexts: list[list[str]], library: Path, passed: dict[str, str], environment: dict[str, str]
+) -> list[str]:
+    """srun: --export lists the variables of the ranks, as does SLURM_EXPORT_ENV. A list of the
+    user's is kept, with ours added. With ALL in the list, srun passes on its own environment.
     """
-    for name, value in passed.items():
-        if "," in value:
-            raise LacunaError(
-                Exit.USAGE,
-                f"srun --export cannot carry a comma in {name}: {value}",
-                f"export {name} in a job script and use --export=ALL there",
-            )
+    # What srun's own environment has: more values than a list can carry, and as the user set them.
+    by_all = {name for name, value in passed.items() if environment.get(name) == value}
     result: list[str] = []
     for index, words in enumerate(contexts):
         result += [":"] if index else []
-        result += _one_for_srun(list(words), library, passed)
+        result += _one_for_srun(list(words), library, passed, by_all)
     return result
 
 
-def _one_for_srun(words: list[str], library: Path, passed: dict[str, str]) -> list[str]:
+def _one_for_srun(
+    words: list[str], library: Path, passed: dict[str, str], by_all: set[str]
+) -> list[str]:
     end = launchers.program_at(SLURM, words)
     for at in range(len(words) if end is None else end):
         if words[at].startswith("--export="):
-            words[at] = f"--export={_export(words[at].partition('=')[2], library, passed)}"
+            wanted = words[at].removeprefix("--export=")
+            words[at] = f"--export={_export(wanted, library, passed, by_all)}"
             return words
         if words[at] == "--export" and at + 1 < len(words):
-            words[at + 1] = _export(words[at + 1], library, passed)
+            words[at + 1] = _export(words[at + 1], library, passed, by_all)
             return words
-    return [f"--export={_export('ALL', library, passed)}", *words]
+    wanted = os.environ.get("SLURM_EXPORT_ENV") or "ALL"
+    return [f"--export={_export(wanted, library, passed, by_all)}", *words]
 
 
-def _export(wanted: str, library: Path, passed: dict[str, str]) -> str:
+def _export(wanted: str, library: Path, passed: dict[str, str], by_all: set[str]) -> str:
+    parts = wanted.split(",")
+    left_out = by_all if "ALL" in parts else set()
+    mine = {name: value for name, value in passed.items() if name not in left_out}
     kept = []
-    mine = dict(passed)
-    for part in wanted.split(","):
+    for part in parts:
         name, is_set, value = part.partition("=")
         if name == PRELOAD and is_set:
             mine[name] = _before(library, value)
@@ -339,4 +342,11 @@ def _export(wanted: str, library: Path, passed: dict[str, str]) -> str:
             continue
         else:
             kept.append(part)
+    for name, value in mine.items():
+        if "," in value:
+            raise LacunaError(
+                Exit.USAGE,
+                f"srun --export cannot carry a comma in {name}: {value}",
+                f"export {name} in a job script and use --export=ALL there",
+            )
     return ",".join([*kept, *(f"{name}={value}" for name, value in mine.items())])

@@ -138,6 +138,15 @@ def test_srun(lacuna, script):
     assert words == [srun, "-N", "2", f"--export=LACUNA_DIRECT=1,LACUNA_LOG=1,{preloaded}", app]
     words = dry(lacuna, srun, "--export", "ALL,A=1,LD_PRELOAD=/x.so", app)
     assert words == [srun, "--export", f"ALL,A=1,{ours}:/x.so", app]
+    # With ALL, srun passes its environment on: a list could not carry a comma.
+    words = dry(lacuna, srun, app, LACUNA_COSTS="a,b.json", LACUNA_DIRECT="0")
+    assert words == [srun, f"--export=ALL,{preloaded}", app]
+    words = dry(lacuna, srun, "--export=ALL,LACUNA_LOG=0", app, LACUNA_LOG="1")
+    assert words == [srun, f"--export=ALL,LACUNA_LOG=0,{ours}", app]
+    words = dry(lacuna, srun, app, SLURM_EXPORT_ENV="NONE", LACUNA_LOG="1")
+    assert words == [srun, f"--export=LACUNA_DIRECT=1,LACUNA_LOG=1,{preloaded}", app]
+    result = lacuna("run", "--dry-run", srun, "--export=A", app, LACUNA_COSTS="a,b.json")
+    assert result.returncode == 2 and "comma in LACUNA_COSTS: a,b.json" in result.stderr
 
 
 def test_srun_starts_programs_of_any_mpi(lacuna, script):

@@ -1,12 +1,13 @@
 # Tests on two hosts over TCP: some in `make test`, all in `make test-hosts`. Skipped, with the reason, where network
 # namespaces are not allowed.
-# lacuna_hosts_test(NAME MPI FAMILY RANKS [CONFIGURATIONS hosts] [INSIDE|PIPELINE|ONLY_ON host|LATE seconds]
-#   ARGS topic|@GROUP ...)
+# lacuna_hosts_test(NAME MPI FAMILY RANKS [CONFIGURATIONS hosts] [SLURM plugin]
+#   [INSIDE|PIPELINE|ONLY_ON host|LATE seconds] ARGS topic|@GROUP ...)
+#   SLURM: srun starts the ranks, which talk to this plugin for MPI
 #   INSIDE: the library sends all, and lacuna moves its fragments; PIPELINE: messages between the hosts go in pieces, as
 #   the nodes agree; ONLY_ON: they do not, as the ranks of the other host run without lacuna; LATE: rank 1
 #   takes so long to do what the nodes have agreed on, and ranks of a node would wait for four seconds
 function(lacuna_hosts_test name mpi family ranks)
-  cmake_parse_arguments(arg "INSIDE;PIPELINE" "ONLY_ON;LATE" "CONFIGURATIONS;ARGS" ${ARGN})
+  cmake_parse_arguments(arg "INSIDE;PIPELINE" "ONLY_ON;LATE;SLURM" "CONFIGURATIONS;ARGS" ${ARGN})
   set(launcher ${LACUNA_MPI_ROOT}/${mpi}/bin/mpiexec)
   if(mpi MATCHES "^debian-(.*)$")
     set(launcher /usr/bin/mpiexec.${CMAKE_MATCH_1})
@@ -46,8 +47,15 @@ function(lacuna_hosts_test name mpi family ranks)
     set(inside LACUNA_DIRECT=1 LACUNA_DIRECT_WAIT=1 LACUNA_TEST_LATE=${arg_LATE})
     list(PREPEND topics --perhaps)
   endif()
+  set(start ${CMAKE_CURRENT_SOURCE_DIR}/hosts/two_hosts.sh)
+  if(arg_SLURM)
+    string(REPLACE hosts. hosts.slurm. test ${test})
+    list(APPEND start ${PROJECT_SOURCE_DIR}/bench/hosts/slurm.sh)
+    set(launcher srun:${arg_SLURM})
+    list(APPEND inside LACUNA_DIRECT=1 I_MPI_PMI_LIBRARY=libpmi2.so.0)
+  endif()
   add_test(NAME ${test} CONFIGURATIONS ${arg_CONFIGURATIONS}
-    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/hosts/two_hosts.sh ${CMAKE_CURRENT_SOURCE_DIR}/hosts/on_hosts.sh ${launcher}
+    COMMAND ${start} ${CMAKE_CURRENT_SOURCE_DIR}/hosts/on_hosts.sh ${launcher}
       ${LACUNA_PRELOAD_FOLDER}/liblacuna-${abi}.so ${ranks} $<TARGET_FILE:${name}_${family}> ${topics})
   set(environment ${inside} LACUNA_PROFILE=none LACUNA_ALWAYS=1 LACUNA_TEST_SEEDS=${LACUNA_PROGRAMS}
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
@@ -59,7 +67,7 @@ function(lacuna_hosts_test name mpi family ranks)
   set_tests_properties(${test} PROPERTIES LABELS "mpi;hosts" SKIP_RETURN_CODE 77
     ENVIRONMENT "${environment}" PROCESSORS ${ranks} TIMEOUT 180)
 endfunction()
-foreach(pair mpich:mpich openmpi:ompi debian-mpich:mpich debian-openmpi:debian_ompi)
+foreach(pair mpich:mpich openmpi:ompi intelmpi:mpich debian-mpich:mpich debian-openmpi:debian_ompi)
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 mpi)
   list(GET pair 1 family)
@@ -85,3 +93,18 @@ foreach(pair openmpi:ompi debian-openmpi:debian_ompi)
   lacuna_hosts_test(interpose_test ${mpi} ${family} 2 INSIDE ARGS @inside)
   lacuna_hosts_test(interpose_random ${mpi} ${family} 4 CONFIGURATIONS hosts INSIDE ARGS random_programs)
 endforeach()
+foreach(row "mpich mpich pmi2" "intelmpi mpich pmi2" "openmpi ompi pmix" "debian-openmpi debian_ompi pmix")
+  separate_arguments(row)
+  list(POP_FRONT row mpi family plugin)
+  lacuna_hosts_test(interpose_test ${mpi} ${family} 2 CONFIGURATIONS hosts SLURM ${plugin}
+    ARGS p2p_same_messages p2p_large_messages nonblocking_every_completion)
+  set(agreed pipeline_left_alone)
+  if(mpi STREQUAL intelmpi)  # it has notes of srun's
+    set(agreed pipeline_agreed)
+  endif()
+  lacuna_hosts_test(interpose_test ${mpi} ${family} 4 CONFIGURATIONS hosts SLURM ${plugin}
+    ARGS ${agreed} @collectives)
+endforeach()
+lacuna_hosts_test(interpose_test intelmpi mpich 4 CONFIGURATIONS hosts SLURM pmi2 PIPELINE
+  ARGS pipeline_on_communicators direct_many_held)
+lacuna_hosts_test(interpose_test intelmpi mpich 4 CONFIGURATIONS hosts SLURM pmi2 ONLY_ON 2 ARGS pipeline_left_alone)

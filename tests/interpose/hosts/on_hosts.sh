@@ -4,8 +4,9 @@
 #
 #   on_hosts.sh LAUNCHER PRELOAD RANKS PROGRAM ARGS...
 #
-# The launcher's options are chosen by its version text. The environment is passed on to the ranks. With
-# LACUNA_ONLY_ON_HOST=1 (or 2), the ranks of the other host run without the preload library.
+# LAUNCHER is an mpiexec, whose options are chosen by its version text, or srun:PLUGIN, in bench/hosts/slurm.sh. The
+# environment is passed on to the ranks. With LACUNA_ONLY_ON_HOST=1 (or 2), the ranks of the other host run without the
+# preload library.
 set -eu
 launcher=$1 preload=$2 ranks=$3
 shift 3
@@ -16,6 +17,9 @@ if [ -n "${LACUNA_ONLY_ON_HOST:-}" ]; then
 fi
 each=$(((ranks + 1) / 2))
 
+if [ "${launcher%%:*}" = srun ]; then
+  exec srun --quiet --mpi="${launcher#*:}" -N 2 -n "$ranks" --ntasks-per-node="$each" --export=ALL,LD_PRELOAD="$preload" "$@"
+fi
 if "$launcher" --version 2>/dev/null | grep -qi 'open *mpi\|open-mpi\|prte'; then
   case $("$launcher" --version 2>/dev/null) in
     *' 4.'*) agent="--mca plm_rsh_agent" spread="--map-by node --oversubscribe" ;;
