@@ -74,12 +74,12 @@ bool must_post(int source) {
   return g_gate.threads && is_open(kDirectSwitch) && source != MPI_PROC_NULL;
 }
 
-int post_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                 MPI_Comm comm, MPI_Request* request) {
+Answer post_receive(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                    MPI_Comm comm, MPI_Request* request) {
   const Answer answer = handle_irecv(buf, count, datatype, source, tag, comm, request);
-  if (answer.handled) return answer.code;
-  return call_fitting(&Next::MPI_Irecv, &Next::MPI_Irecv_c, buf, count, datatype, source, tag, comm,
-                      request);
+  if (answer.handled) return answer;
+  return watched(call_fitting(&Next::MPI_Irecv, &Next::MPI_Irecv_c, buf, count, datatype, source,
+                              tag, comm, request));
 }
 
 // After an error there may be no request.
@@ -95,8 +95,9 @@ Answer handle_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source
                    MPI_Comm comm, MPI_Status* status) {
   if (must_post(source)) {
     MPI_Request request = runtime().request_null;
-    const int code = post_receive(buf, count, datatype, source, tag, comm, &request);
-    return watched(wait_for(&request, status, code));
+    Answer answer = post_receive(buf, count, datatype, source, tag, comm, &request);
+    answer.code = wait_for(&request, status, answer.code);
+    return answer;
   }
   const auto receive = [&](Incoming* incoming, MPI_Status* own) {
     direct::HeldReceive held_receive;
@@ -184,12 +185,14 @@ Answer posted_sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype se
     if (sent == runtime().request_null) return watched(code);
   }
   MPI_Request request = runtime().request_null;
-  int code = post_receive(recvbuf, recvcount, recvtype, source, recvtag, comm, &request);
+  Answer answer = post_receive(recvbuf, recvcount, recvtype, source, recvtag, comm, &request);
   const int other = packs ? send_packed(SendMode::kStandard, &outgoing, dest, sendtag, comm)
                           : next_functions().MPI_Wait(&sent, MPI_STATUS_IGNORE);
-  if (code == MPI_SUCCESS) code = other;
+  if (answer.code == MPI_SUCCESS) answer.code = other;
   const int received = wait_for(&request, status, MPI_SUCCESS);
-  return watched(code != MPI_SUCCESS ? code : received);
+  if (answer.code == MPI_SUCCESS) answer.code = received;
+  answer.watched = answer.watched && !packs;
+  return answer;
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ DIR is the suite's folder, PYTHON one that has mpi4py, PATTERN the names of test
 "test_" and ".py" (without one: all). Files run one after the other, each in a job of its own, so
 that one that crashes or waits for ever spoils no other; S is the limit of a job. Exit code 1:
 something differs.
+
+With bench/hosts/hosts.sh before it, the ranks are spread over its hosts.
 """
 
 from __future__ import annotations
@@ -32,20 +34,43 @@ MOST_PRINTED = 10
 MPIS = ("mpich", "openmpi", "intelmpi")
 
 
+def hosts() -> list[str]:
+    """The addresses of the hosts that hosts.sh has made."""
+    return os.environ["LACUNA_HOSTS"].split(",") if "LACUNA_HOSTS" in os.environ else []
+
+
+def launcher_options(mpi: str, ranks: int) -> list[str]:
+    """What a launcher needs to start so many ranks here, or on the hosts."""
+    if not hosts():
+        return LAUNCHER_OPTIONS.get(mpi, [])
+    agent = os.environ["LACUNA_HOST_SHELL"]
+    each = -(-ranks // len(hosts()))
+    if mpi == "openmpi":
+        places = ",".join(f"{host}:{each}" for host in hosts())
+        words = ["--prtemca", "plm_ssh_agent", agent, "--host", places, "--bind-to", "none"]
+        return [*words, "--map-by", "node:OVERSUBSCRIBE", "-x", "LD_LIBRARY_PATH"]
+    words = ["-launcher", "ssh", "-launcher-exec", agent, "-hosts", ",".join(hosts())]
+    return [*words, "-ppn", str(each)]
+
+
 def environment_of(mpi: str, root: Path) -> dict[str, str]:
+    on_one_host = {
+        "I_MPI_FABRICS": "shm",
+        # What is chosen without it, but a second later (cmake/mpi.cmake).
+        "OMPI_MCA_btl": "^ofi",
+    }
     values = os.environ | {
         "LD_LIBRARY_PATH": str(root / mpi / "lib"),
         "LACUNA_PROFILE": "none",
         "LACUNA_ALWAYS": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "I_MPI_ROOT": str(root / "intelmpi"),
-        "I_MPI_FABRICS": "shm",
         "I_MPI_PIN": "off",
         "OMPI_MCA_mpi_yield_when_idle": "1",
-        # What is chosen without it, but a second later (cmake/mpi.cmake).
-        "OMPI_MCA_btl": "^ofi",
         "OMPI_MCA_pml": "ob1",
     }
+    if not hosts():
+        values |= on_one_host
     for prefix in ("OMPI", "PRTE"):
         values[f"{prefix}_ALLOW_RUN_AS_ROOT"] = "1"
         values[f"{prefix}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
@@ -57,7 +82,7 @@ def run_file(options, mpi: str, ranks: int, name: str, before: list[str]) -> lis
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results"
         launcher = str(options.mpi_root / mpi / "bin" / "mpiexec")
-        words = [*before, launcher, *LAUNCHER_OPTIONS.get(mpi, []), "-n", str(ranks)]
+        words = [*before, launcher, *launcher_options(mpi, ranks), "-n", str(ranks)]
         words += [str(options.python), str(RANK), str(options.suite), str(results), name]
         with open(Path(folder) / "output", "w+", encoding="utf-8", errors="replace") as output:
             job = subprocess.Popen(
