@@ -20,8 +20,9 @@ done
 folder=$(mktemp -d "${TMPDIR:-/tmp}/lacuna-slurm.XXXXXX")
 chmod 755 "$folder"
 finish() {
-  pkill -f "slurm(d|ctld) -D -f $folder" || :
-  pkill -f "munged --socket=$folder" || :
+  # Not by a signal that they answer: one that ends while another is gone may wait for it for ever.
+  pkill -KILL -f "slurm(d|ctld) -D -f $folder" || :
+  pkill -KILL -f "munged --socket=$folder" || :
   wait
   rm -rf "$folder"
 }
@@ -82,4 +83,6 @@ if [ "${ready:-0}" != "$number" ]; then
   tail -n 5 "$folder"/*.log >&2 || :
   exit 1
 fi
+# Jobs do not need them, and lacuna would take them for options.
+unset LACUNA_HOSTS LACUNA_HOST_SHELL LACUNA_HOST_NAME LACUNA_HOST_LINK
 "$@"

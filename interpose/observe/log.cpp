@@ -54,7 +54,7 @@ std::string_view sentence_of(Outcome outcome) {
     case Outcome::kDirect:
       return "handled: through shared memory";
     case Outcome::kPipelined:
-      return "handled: pipelined to another node";
+      return "handled: pipelined between nodes";
     case Outcome::kCutByExtent:
       return "declined where MPI_Allgatherv receives it: this library cuts its messages at "
              "multiples "

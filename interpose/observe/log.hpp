@@ -52,11 +52,13 @@ class DeferredLog {
   }
   // The outcome to log if lacuna did not.
   void otherwise(Outcome outcome) noexcept { otherwise_ = outcome; }
-  void log(bool is_direct) const noexcept {
-    if (record_ == nullptr || (!is_direct && otherwise_ == Outcome::kHandled)) return;
+  // `by_token`: how the data of its token came. kHandled: there was none.
+  void log(Outcome by_token) const noexcept {
+    const Outcome outcome = by_token != Outcome::kHandled ? by_token : otherwise_;
+    if (record_ == nullptr || outcome == Outcome::kHandled) return;
     // The type may have been freed, and its record used for another one.
     if (record_->serial.load(std::memory_order_acquire) == serial_)
-      detail::log_type_once(*record_, is_direct ? Outcome::kDirect : otherwise_, bytes_);
+      detail::log_type_once(*record_, outcome, bytes_);
   }
 
  private:

@@ -74,7 +74,8 @@ std::string type_text(const Report& report, const ReportRow& row) {
 }
 
 // Whether to handle a receive is decided before its message arrives. So there are receives that
-// were declined, and whose data lacuna has unpacked nevertheless, from shared memory.
+// were declined, and whose data lacuna has unpacked nevertheless, from shared memory
+// or piece by piece.
 bool has_receives_of_shared_memory(const ReportRow& row) {
   const FunctionFacts& facts = facts_of(row.function);
   const bool sends_and_receives =
@@ -159,7 +160,7 @@ std::string advice_on_long_runs(const Report& report, const ReportRow& row) {
     const auto receives = static_cast<long long>(count(row, Outcome::kLongRuns));
     return format(
         "%lld %s not counted as handled, because that is decided before the message arrives; "
-        "lacuna has unpacked what came through shared memory; nothing to do",
+        "lacuna has unpacked what came through shared memory or in pieces; nothing to do",
         receives, receives == 1 ? "receive is" : "receives are");
   }
   const double run = report.types[row.type].facts.mean_run_bytes;
@@ -230,7 +231,8 @@ std::vector<std::string> advice(const Report& report, const ReportRow& row) {
   if (sends_large_messages(row) && report.may_pipeline) {
     words.push_back(
         "messages of 64 KiB and more to other nodes can go in pieces, each packed while others are "
-        "on their way, if all ranks run lacuna and LACUNA_DIRECT=1 (lacuna docs tune)");
+        "on their way, if all ranks run lacuna; LACUNA_LOG=1 says what is missing (lacuna docs "
+        "tune)");
   }
   if (report.costs) add_cost_advice(report, row, &words);
   return words;

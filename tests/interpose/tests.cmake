@@ -95,6 +95,9 @@ lacuna_interpose_test(pipeline DEPTH VARIATION ENV ${pipeline}
   TOPICS @pipeline @matched @direct @watched @p2p @nonblocking @modes @persistent @exchange @lifetime @errors @large
     direct_persistent direct_persistent_order direct_truncation_asked direct_truncation_by_library
     direct_testall_of_three @freed direct_probe_truncation direct_truncation_of_several direct_sendrecv_truncated)
+lacuna_interpose_test(pipeline.log_of_receives ON mpich intelmpi openmpi ENV ${pipeline} LACUNA_LOG=1 TOPICS direct_log
+  PASS "lacuna.1.: contiguous.4096, double.: handled: pipelined between nodes"
+  FAIL "through shared memory")
 lacuna_interpose_test(pipeline RANKS 4 DEPTH VARIATION ENV ${pipeline}
   TOPICS pipeline_order pipeline_on_communicators pipeline_alltoallw pipeline_alltoall_on_communicators
     pipeline_neighbors pipeline_finalize direct_many_held @collectives @neighborhoods)

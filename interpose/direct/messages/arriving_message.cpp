@@ -79,6 +79,7 @@ bool begin_arriving(Incoming* incoming, const MPI_Status* status) noexcept {
       !read_token(*incoming, &token) || !is_pipelined(token)) {
     return false;
   }
+  incoming->in_pieces = true;
   incoming->arriving.reset(new (std::nothrow) ArrivingMessage(token, *incoming));
   return incoming->arriving != nullptr;
 }

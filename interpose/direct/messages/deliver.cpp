@@ -78,6 +78,7 @@ int bring(Incoming& incoming, MPI_Status* status) noexcept {
   if (received == direct::kTokenBytes && is_open(kDirectSwitch)) {
     direct::Token token;
     if (direct::read_token(incoming, &token)) {
+      incoming.in_pieces = direct::is_pipelined(token);
       const Stopwatch watch(incoming.account, Way::kUnpack);
       if (direct::move_payload(token, incoming, status, &code)) return code;
     }
@@ -98,7 +99,9 @@ int deliver(Incoming& incoming, MPI_Status* status) noexcept {
   const int error_class = incoming.failed = bring(incoming, status);
   if (direct::has_pipeline() && incoming.payload_bytes < 0 && incoming.bytes >= kLeastPipelined)
     direct::receive_notes_now_and_then();
-  incoming.deferred_log.log(incoming.payload_bytes >= 0);
+  incoming.deferred_log.log(incoming.payload_bytes < 0 ? Outcome::kHandled
+                            : incoming.in_pieces       ? Outcome::kPipelined
+                                                       : Outcome::kDirect);
   return error_class;
 }
 

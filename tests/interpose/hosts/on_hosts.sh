@@ -10,7 +10,6 @@
 set -eu
 launcher=$1 preload=$2 ranks=$3
 shift 3
-first=${LACUNA_HOSTS%,*} second=${LACUNA_HOSTS#*,}
 if [ -n "${LACUNA_ONLY_ON_HOST:-}" ]; then
   # shellcheck disable=SC2016  # the rank's shell expands it
   set -- sh -c 'host=$(hostname); [ "${host##*-}" = "$0" ] || unset LD_PRELOAD; exec "$@"' "$LACUNA_ONLY_ON_HOST" "$@"
@@ -20,6 +19,7 @@ each=$(((ranks + 1) / 2))
 if [ "${launcher%%:*}" = srun ]; then
   exec srun --quiet --mpi="${launcher#*:}" -N 2 -n "$ranks" --ntasks-per-node="$each" --export=ALL,LD_PRELOAD="$preload" "$@"
 fi
+first=${LACUNA_HOSTS%,*} second=${LACUNA_HOSTS#*,}
 if "$launcher" --version 2>/dev/null | grep -qi 'open *mpi\|open-mpi\|prte'; then
   case $("$launcher" --version 2>/dev/null) in
     *' 4.'*) agent="--mca plm_rsh_agent" spread="--map-by node --oversubscribe" ;;
