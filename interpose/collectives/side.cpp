@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "interpose/device/moves.hpp"
+#include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
 #include "interpose/observe/log.hpp"
@@ -76,9 +77,16 @@ MPI_Datatype form_of(Operation operation, const TypeRecord& record) noexcept {
 
 bool pays_to_pack(Operation operation, const TypeRecord& record, MPI_Count count,
                   int64_t bytes) noexcept {
-  return bytes >= least_bytes_to_carry() && record.mean_run_bytes <= most_run_to_carry() &&
-         record.size_bytes >= least_element_to_carry(operation) &&
-         pays(*runtime().messages, operation, shape_of(record, count, bytes));
+  const Runtime& rt = runtime();
+  if (bytes < least_bytes_to_carry() || record.mean_run_bytes > most_run_to_carry() ||
+      record.size_bytes < least_element_to_carry(operation)) {
+    return false;
+  }
+  // Between nodes the library packs whole, and in some collectives again at each step. (Ranks of
+  // one node have shared memory then, so few of their collectives come here.)
+  const DataShape shape = shape_of(record, count, bytes);
+  return pays(*rt.messages, operation, shape) || (direct::has_pipeline() && is_message(operation) &&
+                                                  pays_in_pieces(rt.flavour, *rt.messages, shape));
 }
 
 // Whether the data of this pair permit the side to be handled.

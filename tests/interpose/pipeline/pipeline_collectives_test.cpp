@@ -173,3 +173,32 @@ TOPIC(pipeline_neighbors) {
   }
   MPI_Comm_free(&ring);
 }
+
+// Those that do not go in pieces are packed whole, also where the tables would leave them to the
+// library, as it packs whole itself. (The tables are of messages between ranks of a node.)
+TOPIC(pipeline_packed_collectives) {
+  constexpr int kDoubles = 16 << 10;
+  MPI_Datatype column;
+  MPI_Datatype type;
+  MPI_Type_vector(kDoubles, 1, 2, MPI_DOUBLE, &column);
+  MPI_Type_create_resized(column, 0, kDoubles * MPI_Aint{16}, &type);
+  MPI_Type_commit(&type);
+  const auto size = static_cast<size_t>(g_size);
+  const std::vector<double> sent(2 * kDoubles, g_rank + 1);
+  std::vector<double> got(size * 2 * kDoubles, -1);
+  MPI_Allgather(sent.data(), 1, type, got.data(), 1, type, MPI_COMM_WORLD);
+  CHECK(taken("MPI_Allgather") == 1);
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double wanted = i % 2 == 0 ? static_cast<double>(i / (2 * kDoubles)) + 1 : -1;
+    if (got[i] != wanted) {
+      CHECK(got[i] == wanted);
+      break;
+    }
+  }
+  MPI_Scatter(got.data(), 1, type, got.data() + (g_rank == 0 ? 2 * kDoubles : 0), 1, type, 0,
+              MPI_COMM_WORLD);
+  CHECK(taken("MPI_Scatter") == 1);
+  CHECK(got[g_rank == 0 ? 2 * kDoubles : 0] == g_rank + 1);
+  MPI_Type_free(&column);
+  MPI_Type_free(&type);
+}
