@@ -20,7 +20,7 @@ done
 folder=$(mktemp -d "${TMPDIR:-/tmp}/lacuna-slurm.XXXXXX")
 chmod 755 "$folder"
 finish() {
-  # Not by a signal that they answer: one that ends while another is gone may wait for it for ever.
+  # SIGKILL: a daemon that shuts down may wait for ever for one that has ended.
   pkill -KILL -f "slurm(d|ctld) -D -f $folder" || :
   pkill -KILL -f "munged --socket=$folder" || :
   wait

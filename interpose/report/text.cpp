@@ -74,8 +74,8 @@ std::string type_text(const Report& report, const ReportRow& row) {
 }
 
 // Whether to handle a receive is decided before its message arrives. So there are receives that
-// were declined, and whose data lacuna has unpacked nevertheless, from shared memory
-// or piece by piece.
+// were declined, and whose data lacuna has unpacked nevertheless: from shared memory, or from
+// pieces of another node.
 bool has_receives_of_shared_memory(const ReportRow& row) {
   const FunctionFacts& facts = facts_of(row.function);
   const bool sends_and_receives =

@@ -11,7 +11,7 @@ DIR is the suite's folder, PYTHON one that has mpi4py, PATTERN the names of test
 that one that crashes or waits for ever spoils no other; S is the limit of a job. Exit code 1:
 something differs.
 
-With bench/hosts/hosts.sh before it, the ranks are spread over its hosts.
+With bench/hosts/hosts.sh before it, one rank runs on each of its hosts.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from lacuna.launch import mpis
+
 RANK = Path(__file__).resolve().parent / "mpi4py_rank.py"
 # These start processes of their own, which need more slots than a launcher gives, or test nothing
 # that goes through MPI.
@@ -34,31 +36,20 @@ MOST_PRINTED = 10
 MPIS = ("mpich", "openmpi", "intelmpi")
 
 
-def hosts() -> list[str]:
-    """The addresses of the hosts that hosts.sh has made."""
-    return os.environ["LACUNA_HOSTS"].split(",") if "LACUNA_HOSTS" in os.environ else []
+# The addresses of the hosts that hosts.sh has made: one rank on each.
+HOSTS = tuple(os.environ["LACUNA_HOSTS"].split(",")) if "LACUNA_HOSTS" in os.environ else ()
 
 
-def launcher_options(mpi: str, ranks: int) -> list[str]:
-    """What a launcher needs to start so many ranks here, or on the hosts."""
-    if not hosts():
-        return LAUNCHER_OPTIONS.get(mpi, [])
-    agent = os.environ["LACUNA_HOST_SHELL"]
-    each = -(-ranks // len(hosts()))
-    if mpi == "openmpi":
-        places = ",".join(f"{host}:{each}" for host in hosts())
-        words = ["--prtemca", "plm_ssh_agent", agent, "--host", places, "--bind-to", "none"]
-        return [*words, "--map-by", "node:OVERSUBSCRIBE", "-x", "LD_LIBRARY_PATH"]
-    words = ["-launcher", "ssh", "-launcher-exec", agent, "-hosts", ",".join(hosts())]
-    return [*words, "-ppn", str(each)]
+def start(mpi: str, root: Path, ranks: int, program: list[str]) -> list[str]:
+    """The command line that starts so many ranks here, or on the hosts."""
+    if HOSTS:
+        agent = os.environ["LACUNA_HOST_SHELL"]
+        return mpis.installed(mpi, root, HOSTS, agent).command(ranks, program)
+    launcher = str(root / mpi / "bin" / "mpiexec")
+    return [launcher, *LAUNCHER_OPTIONS.get(mpi, []), "-n", str(ranks), *program]
 
 
 def environment_of(mpi: str, root: Path) -> dict[str, str]:
-    on_one_host = {
-        "I_MPI_FABRICS": "shm",
-        # What is chosen without it, but a second later (cmake/mpi.cmake).
-        "OMPI_MCA_btl": "^ofi",
-    }
     values = os.environ | {
         "LD_LIBRARY_PATH": str(root / mpi / "lib"),
         "LACUNA_PROFILE": "none",
@@ -69,8 +60,10 @@ def environment_of(mpi: str, root: Path) -> dict[str, str]:
         "OMPI_MCA_mpi_yield_when_idle": "1",
         "OMPI_MCA_pml": "ob1",
     }
-    if not hosts():
-        values |= on_one_host
+    if not HOSTS:
+        values["I_MPI_FABRICS"] = "shm"
+        # What is chosen without it, but a second later (cmake/mpi.cmake).
+        values["OMPI_MCA_btl"] = "^ofi"
     for prefix in ("OMPI", "PRTE"):
         values[f"{prefix}_ALLOW_RUN_AS_ROOT"] = "1"
         values[f"{prefix}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
@@ -81,9 +74,8 @@ def run_file(options, mpi: str, ranks: int, name: str, before: list[str]) -> lis
     """How each test of a file ended in each rank; "end" is there if the rank came to its end."""
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results"
-        launcher = str(options.mpi_root / mpi / "bin" / "mpiexec")
-        words = [*before, launcher, *launcher_options(mpi, ranks), "-n", str(ranks)]
-        words += [str(options.python), str(RANK), str(options.suite), str(results), name]
+        program = [str(options.python), str(RANK), str(options.suite), str(results), name]
+        words = [*before, *start(mpi, options.mpi_root, ranks, program)]
         with open(Path(folder) / "output", "w+", encoding="utf-8", errors="replace") as output:
             job = subprocess.Popen(
                 words,

@@ -70,8 +70,8 @@ std::string_view beginning_of(const char* path, std::span<char> text) noexcept {
   return {text.data(), bytes > 0 ? static_cast<size_t>(bytes) : 0};
 }
 
-// Whether Intel MPI has loaded Slurm's client of PMI2, whose functions keep notes. (MPICH 5.0 talks
-// to the same server by PMI1, and dies in MPI_Lookup_name of a name that there is not.)
+// Whether Intel MPI has loaded Slurm's PMI2 library, by which srun keeps published names.
+// (MPICH 5.0 uses PMI1 under srun, where MPI_Lookup_name crashes if a name is not published.)
 bool keeps_notes_by_pmi2() noexcept {
   const char* client = std::getenv("I_MPI_PMI_LIBRARY");
   void* loaded = client != nullptr ? dlopen(client, RTLD_NOW | RTLD_NOLOAD) : nullptr;

@@ -63,7 +63,7 @@ struct Incoming {
   int tag = 0;
   // A pipelined message, some pieces of which have not been unpacked (arriving_message.hpp).
   std::unique_ptr<direct::ArrivingMessage, direct::EndArriving> arriving;
-  bool in_pieces = false;  // its token is of a pipelined message
+  bool in_pieces = false;      // its token is of a pipelined message
   int64_t payload_bytes = -1;  // size of a payload that was fetched, for the status; -1: none
   int failed = MPI_SUCCESS;    // error class of deliver(), for later calls that report it
   bool by_content = false;     // the status will not say how much has come (MPI_Isendrecv)

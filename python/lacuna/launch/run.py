@@ -304,35 +304,34 @@ def _for_srun(
     """srun: --export lists the variables of the ranks, as does SLURM_EXPORT_ENV. A list of the
     user's is kept, with ours added. With ALL in the list, srun passes on its own environment.
     """
-    # What srun's own environment has: more values than a list can carry, and as the user set them.
-    by_all = {name for name, value in passed.items() if environment.get(name) == value}
     result: list[str] = []
     for index, words in enumerate(contexts):
         result += [":"] if index else []
-        result += _one_for_srun(list(words), library, passed, by_all)
+        result += _one_for_srun(list(words), library, passed, environment)
     return result
 
 
 def _one_for_srun(
-    words: list[str], library: Path, passed: dict[str, str], by_all: set[str]
+    words: list[str], library: Path, passed: dict[str, str], environment: dict[str, str]
 ) -> list[str]:
     end = launchers.program_at(SLURM, words)
     for at in range(len(words) if end is None else end):
         if words[at].startswith("--export="):
             wanted = words[at].removeprefix("--export=")
-            words[at] = f"--export={_export(wanted, library, passed, by_all)}"
+            words[at] = f"--export={_export(wanted, library, passed, environment)}"
             return words
         if words[at] == "--export" and at + 1 < len(words):
-            words[at + 1] = _export(words[at + 1], library, passed, by_all)
+            words[at + 1] = _export(words[at + 1], library, passed, environment)
             return words
-    wanted = os.environ.get("SLURM_EXPORT_ENV") or "ALL"
-    return [f"--export={_export(wanted, library, passed, by_all)}", *words]
+    wanted = environment.get("SLURM_EXPORT_ENV") or "ALL"
+    return [f"--export={_export(wanted, library, passed, environment)}", *words]
 
 
-def _export(wanted: str, library: Path, passed: dict[str, str], by_all: set[str]) -> str:
+def _export(wanted: str, library: Path, passed: dict[str, str], environment: dict[str, str]) -> str:
     parts = wanted.split(",")
-    left_out = by_all if "ALL" in parts else set()
-    mine = {name: value for name, value in passed.items() if name not in left_out}
+    mine = dict(passed)
+    if "ALL" in parts:  # a list can carry fewer values than an environment
+        mine = {name: value for name, value in mine.items() if environment.get(name) != value}
     kept = []
     for part in parts:
         name, is_set, value = part.partition("=")

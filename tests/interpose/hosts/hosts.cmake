@@ -99,7 +99,7 @@ foreach(row "mpich mpich pmi2" "intelmpi mpich pmi2" "openmpi ompi pmix" "debian
   lacuna_hosts_test(interpose_test ${mpi} ${family} 2 CONFIGURATIONS hosts SLURM ${plugin}
     ARGS p2p_same_messages p2p_large_messages nonblocking_every_completion)
   set(agreed pipeline_left_alone)
-  if(mpi STREQUAL intelmpi)  # it has notes of srun's
+  if(mpi STREQUAL intelmpi)  # srun tells it that all ranks run lacuna
     set(agreed pipeline_agreed)
   endif()
   lacuna_hosts_test(interpose_test ${mpi} ${family} 4 CONFIGURATIONS hosts SLURM ${plugin}

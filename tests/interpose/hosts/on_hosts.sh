@@ -17,7 +17,8 @@ fi
 each=$(((ranks + 1) / 2))
 
 if [ "${launcher%%:*}" = srun ]; then
-  exec srun --quiet --mpi="${launcher#*:}" -N 2 -n "$ranks" --ntasks-per-node="$each" --export=ALL,LD_PRELOAD="$preload" "$@"
+  exec srun --quiet --mpi="${launcher#*:}" -N 2 -n "$ranks" --ntasks-per-node="$each" \
+    --export=ALL,LD_PRELOAD="$preload" "$@"
 fi
 first=${LACUNA_HOSTS%,*} second=${LACUNA_HOSTS#*,}
 if "$launcher" --version 2>/dev/null | grep -qi 'open *mpi\|open-mpi\|prte'; then
