@@ -81,6 +81,10 @@ constexpr Option kTable[] = {
     {OptionId::kGpu, "LACUNA_GPU", OptionKind::kFlag, "1",
      "Data with gaps in a CUDA device's memory are packed and unpacked on the device, by "
      "liblacuna-cuda.so beside the preload library. 0: such calls go to the MPI library."},
+    {OptionId::kGpuIpc, "LACUNA_GPU_IPC", OptionKind::kFlag, "0",
+     "With LACUNA_DIRECT: data that go from a CUDA device's memory to a device's memory go through "
+     "device memory that both ranks have mapped, instead of shared memory of the host. It takes 64 "
+     "MiB of a rank's device. Off, as it was not tried on a device yet."},
     {OptionId::kInside, "LACUNA_INSIDE", OptionKind::kFlag, "1",
      "lacuna also moves the fragments of messages with gaps that the MPI library sends and "
      "receives itself: nonblocking, one-sided, to other nodes. With Open MPI 4.1 and 5.0, if "

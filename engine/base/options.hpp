@@ -35,6 +35,7 @@ enum class OptionId : uint8_t {
   kPipeline,
   kPipelineMb,
   kGpu,
+  kGpuIpc,
   kInside,
   kAlways,
   kLog,

@@ -15,30 +15,7 @@ namespace {
 
 constexpr size_t kMostPlans = 256;
 constexpr int64_t kBounce = int64_t{2} << 20;
-constexpr int kRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
 void* const kLegacyStream = reinterpret_cast<void*>(1);
-
-// Makes a context the current one of this thread, and lets the driver do what it forbids while any
-// stream of the program is captured.
-class Scope {
- public:
-  explicit Scope(void* context) noexcept : is_in_(driver()->push_context(context) == 0) {
-    if (is_in_) driver()->exchange_capture_mode(&mode_);
-  }
-  ~Scope() {
-    if (!is_in_) return;
-    driver()->exchange_capture_mode(&mode_);
-    void* popped = nullptr;
-    driver()->pop_context(&popped);
-  }
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
-  bool is_in() const noexcept { return is_in_; }
-
- private:
-  int mode_ = kRelaxed;
-  bool is_in_;
-};
 
 // Of a type that was too large to be kept, a plan has an outline alone.
 bool is_outline(const Type& type) noexcept {
@@ -46,6 +23,17 @@ bool is_outline(const Type& type) noexcept {
 }
 
 }  // namespace
+
+Scope::Scope(void* context) noexcept : is_in_(driver()->push_context(context) == 0) {
+  if (is_in_) driver()->exchange_capture_mode(&mode_);
+}
+
+Scope::~Scope() {
+  if (!is_in_) return;
+  driver()->exchange_capture_mode(&mode_);
+  void* popped = nullptr;
+  driver()->pop_context(&popped);
+}
 
 bool Context::open() noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -143,14 +131,30 @@ bool Context::move(bool packs, const Plan& plan, int64_t count, const void* mem,
                                            : through_bounce(packs, there, mem, bytes, packed);
 }
 
-bool Context::copy(void* to, const void* from, int64_t bytes) noexcept {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const Scope scope(handle_);
-  if (!scope.is_in()) return false;
+bool Context::copy_and_wait(void* to, const void* from, int64_t bytes) noexcept {
   const int status =
       driver()->copy(reinterpret_cast<uintptr_t>(to), reinterpret_cast<uintptr_t>(from),
                      static_cast<size_t>(bytes), stream_);
   return driver()->wait_for_stream(stream_) == 0 && status == 0;
+}
+
+bool Context::copy(void* to, const void* from, int64_t bytes) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Scope scope(handle_);
+  return scope.is_in() && copy_and_wait(to, from, bytes);
+}
+
+// A copy must not go beyond a pinned range, and a part of this memory may be pinned.
+bool Context::copy_to_host(std::byte* to, const std::byte* from, int64_t bytes) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Scope scope(handle_);
+  bool ok = scope.is_in();
+  for (int64_t begin = 0; ok && begin < bytes; begin += kBounce) {
+    const int64_t size = std::min(kBounce, bytes - begin);
+    ok = copy_and_wait(bounce_->buffer.data, from + begin, size);
+    if (ok) std::memcpy(to + begin, bounce_->buffer.data, static_cast<size_t>(size));
+  }
+  return ok;
 }
 
 namespace {

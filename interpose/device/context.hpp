@@ -22,6 +22,21 @@ namespace lacuna::device {
 // memory; or in other memory of the host.
 enum class Packed : uint8_t { kReached, kInArena, kElsewhere };
 
+// Makes a context the current one of this thread, and lets the driver do what it forbids while any
+// stream of the program is captured.
+class Scope {
+ public:
+  explicit Scope(void* context) noexcept;
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  bool is_in() const noexcept { return is_in_; }
+
+ private:
+  int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
+  bool is_in_;
+};
+
 class Context {
  public:
   Context(void* handle, unsigned long long number, int ordinal)
@@ -33,6 +48,7 @@ class Context {
   }
   bool is_of(int ordinal) const { return ordinal_ == ordinal; }
   void* handle() const { return handle_; }
+  int ordinal() const { return ordinal_; }
   // Whether this is a later one with the same handle: then the former one is gone.
   bool replaces(const Context& other) const {
     return handle_ == other.handle_ && number_ != other.number_;
@@ -53,6 +69,8 @@ class Context {
   bool move(bool packs, const Plan& plan, int64_t count, const void* mem, int64_t bytes,
             std::byte* packed, Packed where) noexcept;
   bool copy(void* to, const void* from, int64_t bytes) noexcept;
+  // From memory of a device to any memory of the host.
+  bool copy_to_host(std::byte* to, const std::byte* from, int64_t bytes) noexcept;
 
  private:
   // Plans of one type and count, in the order of their last use. `kept` keeps the address of the
@@ -66,6 +84,7 @@ class Context {
   lacuna_gpu_plan* find(const Plan& plan, int64_t count) noexcept;
   bool slice(bool packs, const lacuna_gpu_plan* plan, const void* mem, int64_t begin, int64_t end,
              std::byte* packed) noexcept;
+  bool copy_and_wait(void* to, const void* from, int64_t bytes) noexcept;
   bool through_bounce(bool packs, const lacuna_gpu_plan* plan, const void* mem, int64_t bytes,
                       std::byte* packed) noexcept;
 

@@ -37,6 +37,19 @@ bool find(Driver* driver) noexcept {
          need(&driver->copy, "cuMemcpyAsync");
 }
 
+bool find(SharedMemory* memory) noexcept {
+  const auto need = [](auto* function, const char* name) {
+    return set(function, driver_function(name));
+  };
+  return need(&memory->granularity, "cuMemGetAllocationGranularity") &&
+         need(&memory->create, "cuMemCreate") && need(&memory->release, "cuMemRelease") &&
+         need(&memory->reserve, "cuMemAddressReserve") &&
+         need(&memory->unreserve, "cuMemAddressFree") && need(&memory->map, "cuMemMap") &&
+         need(&memory->unmap, "cuMemUnmap") && need(&memory->allow, "cuMemSetAccess") &&
+         need(&memory->to_descriptor, "cuMemExportToShareableHandle") &&
+         need(&memory->from_descriptor, "cuMemImportFromShareableHandle");
+}
+
 constexpr char kMover[] = "liblacuna-cuda.so";
 
 bool find(Mover* mover) noexcept try {
@@ -76,6 +89,7 @@ const Functions* found_once() noexcept {
 }  // namespace
 
 const Driver* driver() noexcept { return found_once<Driver>(); }
+const SharedMemory* shared_memory() noexcept { return found_once<SharedMemory>(); }
 const Mover* mover() noexcept { return found_once<Mover>(); }
 
 }  // namespace lacuna::device

@@ -13,6 +13,23 @@
 
 namespace lacuna::device {
 
+// CUmemLocation, CUmemAllocationProp and CUmemAccessDesc of cuda.h.
+struct Location {
+  int type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
+  int ordinal = 0;
+};
+struct MemoryKind {
+  int type = 1;     // CU_MEM_ALLOCATION_TYPE_PINNED
+  int handles = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+  Location location;
+  void* unused = nullptr;
+  unsigned char flags[8] = {};
+};
+struct Access {
+  Location location;
+  int flags = 3;  // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+};
+
 // As in cuda.h; each returns 0 for success. A context and a stream are pointers, an address of the
 // device is a number.
 struct Driver {
@@ -33,6 +50,22 @@ struct Driver {
   int (*context_number)(void* context, unsigned long long* number);
 };
 
+// What a window needs (windows.hpp): memory that other processes can map.
+struct SharedMemory {
+  int (*granularity)(size_t* bytes, const MemoryKind* kind, int option);
+  int (*create)(uint64_t* handle, size_t bytes, const MemoryKind* kind, unsigned long long flags);
+  int (*release)(uint64_t handle);
+  int (*reserve)(uintptr_t* address, size_t bytes, size_t alignment, uintptr_t wanted,
+                 unsigned long long flags);
+  int (*unreserve)(uintptr_t address, size_t bytes);
+  int (*map)(uintptr_t address, size_t bytes, size_t offset, uint64_t handle,
+             unsigned long long flags);
+  int (*unmap)(uintptr_t address, size_t bytes);
+  int (*allow)(uintptr_t address, size_t bytes, const Access* access, size_t count);
+  int (*to_descriptor)(void* descriptor, uint64_t handle, int kind, unsigned long long flags);
+  int (*from_descriptor)(uint64_t* handle, void* descriptor, int kind);
+};
+
 // lacuna_gpu.h.
 struct Mover {
   decltype(&lacuna_gpu_plan_create) create;
@@ -45,6 +78,7 @@ struct Mover {
 
 // Null: a function is missing, or there is no such library. Asked once.
 const Driver* driver() noexcept;
+const SharedMemory* shared_memory() noexcept;
 const Mover* mover() noexcept;
 
 }  // namespace lacuna::device

@@ -45,9 +45,11 @@ bool move(bool packs, const Plan& plan, int64_t count, const void* mem, int64_t 
   Context* const context =
       pinned != nullptr ? pinned->owner : context_at(address(mem, plan.offset()));
   if (context == nullptr) return fail();
-  const Packed where = is_shared                                            ? Packed::kInArena
-                       : pinned != nullptr || context_at(packed) == context ? Packed::kReached
-                                                                            : Packed::kElsewhere;
+  const bool is_reached = pinned != nullptr || user_of_window(packed) == context ||
+                          (!is_shared && context_at(packed) == context);
+  const Packed where = is_shared    ? Packed::kInArena
+                       : is_reached ? Packed::kReached
+                                    : Packed::kElsewhere;
   return context->move(packs, plan, count, mem, bytes, packed, where) || fail();
 }
 
@@ -72,6 +74,35 @@ Staging borrow_pinned(int64_t bytes) noexcept {
 bool reaches(const Plan& plan, const void* mem, const std::byte* in_arena, int64_t bytes) noexcept {
   Context* const context = context_at(address(mem, plan.offset()));
   return context != nullptr && context->reaches(in_arena, bytes);
+}
+
+WindowPlace window_for(const Plan& plan, const void* mem, const direct::Region* region,
+                       int64_t bytes, const direct::Peer& to) noexcept {
+  if (!are_windows_on()) return {};
+  Context* const context = context_at(address(mem, plan.offset()));
+  const auto* const there = reinterpret_cast<const std::byte*>(region + 1);
+  return context != nullptr ? place_in_own_window(there, bytes, to, context) : WindowPlace();
+}
+
+const std::byte* payload_in_window(const direct::Token& token, direct::Region* region,
+                                   const void* on_device) noexcept {
+  const auto offset = token.offset + static_cast<int64_t>(sizeof(direct::Region));
+  Context* const context = on_device != nullptr ? context_at(on_device) : nullptr;
+  if (context != nullptr) {
+    const std::byte* const there =
+        place_in_window(token.sender, region->window, offset, token.bytes, context);
+    if (there != nullptr) return there;
+  }
+  std::byte* const here = direct::payload(region);
+  if (copy_from_window(token.sender, region->window, offset, token.bytes, here)) return here;
+  fail();
+  return nullptr;
+}
+
+void received_from(uint32_t sender, const void* on_device) noexcept {
+  if (!are_windows_on()) return;
+  Context* const context = context_at(on_device);
+  if (context != nullptr) meet_window(sender, context);
 }
 
 bool pack(const Plan& plan, const void* mem, int64_t count, int64_t bytes,

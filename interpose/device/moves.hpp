@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "interpose/device/windows.hpp"
+#include "interpose/direct/arena/region.hpp"
 #include "interpose/library/device.hpp"
 #include "interpose/memory/staging.hpp"
 #include "mpi/header.hpp"
@@ -35,6 +37,18 @@ Staging borrow_pinned(int64_t bytes) noexcept;
 // Whether the device that has data at `mem` can use memory of an arena itself, so that pack() needs
 // no memory to go through. Pins the memory if needed.
 bool reaches(const Plan& plan, const void* mem, const std::byte* in_arena, int64_t bytes) noexcept;
+
+// Messages of the direct path from device to device, through a window (windows.hpp). Where pack()
+// is to write a payload for a peer that has a region of the arena; none: not into a window.
+WindowPlace window_for(const Plan& plan, const void* mem, const direct::Region* region,
+                       int64_t bytes, const direct::Peer& to) noexcept;
+// A payload that its sender has packed into a window: in the window, if the device that has
+// `on_device` reaches it; else in the region, to which it is copied. Null: the device has failed.
+const std::byte* payload_in_window(const direct::Token& token, direct::Region* region,
+                                   const void* on_device) noexcept;
+// Memory of a device has received data from a peer, through its arena: perhaps the next ones can
+// come through a window.
+void received_from(uint32_t sender, const void* on_device) noexcept;
 
 // Bytes [0, bytes) of the packed stream of `count` elements at `mem`, which is a device's memory.
 // `packed` is any memory: pinned or of an arena that can be pinned (the quickest), of a device, or

@@ -66,9 +66,16 @@ bool examine_for_token(const void* buf, MPI_Count count, MPI_Datatype datatype,
 // Before the token is written: if a device fails, nothing may have been sent. False: the message
 // goes packed, unless the device has failed.
 bool pack_on_device(const Plan& plan, const void* buf, MPI_Count count, int64_t bytes,
-                    const Account& account, direct::Region* region) noexcept {
-  std::byte* const there = direct::payload(region);
-  return device::reaches(plan, buf, there, bytes) && pack_for(account, plan, buf, count, there);
+                    const Account& account, const direct::Peer& peer,
+                    direct::Region* region) noexcept {
+  std::byte* there = direct::payload(region);
+  const device::WindowPlace place = device::window_for(plan, buf, region, bytes, peer);
+  region->window = place.window;
+  if (place.begin != nullptr)
+    there = place.begin;
+  else if (!device::reaches(plan, buf, there, bytes))
+    return false;
+  return pack_for(account, plan, buf, count, there);
 }
 
 bool promise(const PlanPtr& plan, const void* buf, MPI_Count count, int64_t bytes,
@@ -76,7 +83,7 @@ bool promise(const PlanPtr& plan, const void* buf, MPI_Count count, int64_t byte
   outgoing->region = direct::reserve(bytes);
   if (outgoing->region == nullptr) return false;
   if (account.on_device) {
-    if (!pack_on_device(*plan, buf, count, bytes, account, outgoing->region)) {
+    if (!pack_on_device(*plan, buf, count, bytes, account, peer, outgoing->region)) {
       direct::release(std::exchange(outgoing->region, nullptr));
       return false;
     }

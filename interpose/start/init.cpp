@@ -8,6 +8,7 @@
 
 #include "base/options.hpp"
 #include "interpose/device/arenas.hpp"
+#include "interpose/device/windows.hpp"
 #include "interpose/direct/agreement/agreement.hpp"
 #include "interpose/direct/agreement/launched.hpp"
 #include "interpose/direct/between_nodes/communicator.hpp"
@@ -191,6 +192,7 @@ void stop() noexcept {
     direct::stop_ranks();
     direct::stop_peers();
     device::unpin_arenas();
+    device::close_windows();
     stop_types(g_runtime.type_keyval);
     stop_guard();
     trim_staging();

@@ -9,8 +9,9 @@
 # FOLDER is what `tests/gpu/carry.sh FOLDER` collected (bin, lib, gcc, python, mpi: the files that must be carried
 # besides the source tree), or the FOLDER.tar.gz that it wrote beside it, or a build folder (default: build/release;
 # built there first if CMake and the rest are here). OUTPUT (default: the current folder) gets a log of each step,
-# machine.json, bench.json, corpus.json, halo-mpich.json and halo-openmpi.json. Of the machine are needed: x86-64, glibc
-# 2.36, the CUDA driver, and Python 3.10 for the engine and the commands; no package of Python's.
+# machine.json, bench.json, corpus.json, and halo-LIBRARY.json and halo-LIBRARY-ipc.json (with LACUNA_GPU_IPC=1). Of the
+# machine are needed: x86-64, glibc 2.36, the CUDA driver, and Python 3.10 for the engine and the commands; no package of
+# Python's.
 # LACUNA_GPU_PARTS: `engine`, `mpi`, or both (if nothing is said). LACUNA_GPU_HALO: the cube of the halo exchange (512).
 # LACUNA_GPU_TYPES: random types (100000). LACUNA_GPU_TAIL: bytes of the bench's tables that are shown (4000).
 set -u
@@ -60,6 +61,7 @@ topics="device_blocking device_large device_nonblocking device_persistent device
   device_exchange device_packs device_collectives"
 # With the direct path alone: MPICH itself hangs after a message that was too long.
 direct_topics="device_direct device_direct_order device_direct_ends"
+window_topics="device_windows device_windows_order device_windows_truncated"
 on_mpi() { # NAME SECONDS mpich|openmpi DIRECT words of the command
   name=$1
   most=$2
@@ -90,12 +92,30 @@ case $parts in *mpi*)
         tail -n 12 "$out/mpi-${pair%:*}-$direct.log"
       done
     done
-    unset LACUNA_TEST_EARLY LACUNA_ALWAYS
+    # Through device memory that both ranks have mapped; the log says whether they have.
+    export LACUNA_ALWAYS=1 LACUNA_GPU_IPC=1 LACUNA_LOG=1
     for pair in mpich:mpich openmpi:ompi; do
-      on_mpi "halo-${pair%:*}" 60 "${pair%:*}" 1 "$folder/bin/lacuna-gpu-halo-${pair#*:}" \
-        --size "${LACUNA_GPU_HALO:-512}" --json "$out/halo-${pair%:*}.json"
-      tail -n 12 "$out/halo-${pair%:*}.log"
+      # shellcheck disable=SC2086  # a list of words is meant
+      on_mpi "windows-${pair%:*}" 40 "${pair%:*}" 1 "$folder/bin/interpose_test_${pair#*:}" \
+        $window_topics $topics $direct_topics
+      grep -h "device memory of rank" "$out/windows-${pair%:*}.log" || echo "no device memory was mapped"
+      grep -v "^lacuna" "$out/windows-${pair%:*}.log" | tail -n 12
+      # Resets the device.
+      on_mpi "reset-${pair%:*}" 20 "${pair%:*}" 1 "$folder/bin/interpose_test_${pair#*:}" device_windows_reset
+      grep -v "^lacuna" "$out/reset-${pair%:*}.log" | tail -n 4
     done
+    unset LACUNA_TEST_EARLY LACUNA_ALWAYS LACUNA_LOG
+    for pair in mpich:mpich openmpi:ompi; do
+      for ipc in 0 1; do
+        export LACUNA_GPU_IPC=$ipc
+        name=halo-${pair%:*}
+        [ $ipc = 0 ] || name=$name-ipc
+        on_mpi "$name" 30 "${pair%:*}" 1 "$folder/bin/lacuna-gpu-halo-${pair#*:}" \
+          --size "${LACUNA_GPU_HALO:-512}" --json "$out/$name.json"
+        tail -n 12 "$out/$name.log"
+      done
+    done
+    unset LACUNA_GPU_IPC
   else
     echo "== mpi: skipped, no $folder/bin/interpose_test_mpich or no $mpi/mpich"
   fi

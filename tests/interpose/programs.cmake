@@ -9,6 +9,7 @@ set(lacuna_interpose_sources
   device/direct_test.cpp
   device/ends_test.cpp
   device/memory.cpp
+  device/windows_test.cpp
   direct/callbacks_test.cpp
   direct/direct_test.cpp
   direct/ends_test.cpp
@@ -214,9 +215,10 @@ endforeach()
 
 # A driver whose device memory the CPU cannot touch, and a library that moves it, beside links to the preload libraries.
 set(lacuna_fake_device ${CMAKE_CURRENT_BINARY_DIR}/device)
-add_library(interpose_fake_driver SHARED device/fake_driver.c)
+add_library(interpose_fake_driver SHARED device/fake_driver.c device/fake_shared.c)
 set_target_properties(interpose_fake_driver PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1
   LIBRARY_OUTPUT_DIRECTORY ${lacuna_fake_device}/driver)
+target_include_directories(interpose_fake_driver PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(interpose_fake_driver PRIVATE lacuna_flags)
 add_library(interpose_fake_mover SHARED device/fake_mover.cpp)
 set_target_properties(interpose_fake_mover PROPERTIES OUTPUT_NAME lacuna-cuda

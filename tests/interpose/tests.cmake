@@ -224,6 +224,17 @@ lacuna_interpose_test(device.refused DEPTH VARIATION ENV ${fake_device} LACUNA_D
   TOPICS device_direct_refused)
 lacuna_interpose_test(device.starved DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_ARENA_MB=1
   SHELL ${in_device_folder} TOPICS @device @device_direct)
+# Through device memory that ranks share.
+foreach(topic device_windows device_windows_order device_windows_truncated device_windows_fail device_windows_reset
+    device_windows_refused)
+  string(REPLACE _ . name ${topic})
+  lacuna_interpose_test(${name} DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=1
+    SHELL ${in_device_folder} TOPICS ${topic})
+endforeach()
+lacuna_interpose_test(device.windows.all DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=1
+  SHELL ${in_device_folder} TOPICS @device @device_direct device_direct_full device_direct_fails)
+lacuna_interpose_test(device.windows.threads DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=1
+  SHELL ${in_device_folder} WITH --threads TOPICS @device @device_direct)
 lacuna_interpose_test(device.collectives RANKS 4 DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1
   SHELL ${in_device_folder} TOPICS device_collectives)
 lacuna_interpose_test(device.ends DEPTH VARIATION ENV ${fake_device} SHELL ${in_device_folder}

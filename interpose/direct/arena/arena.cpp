@@ -296,6 +296,7 @@ Region* reserve(int64_t payload_bytes) noexcept {
   region->published.store(0, std::memory_order_relaxed);
   region->ring_end.store(0, std::memory_order_relaxed);
   region->consumed.store(0, std::memory_order_relaxed);
+  region->window = 0;
   const int64_t kept = std::max(begin + static_cast<int64_t>(sizeof(Region)), kKept) + kPage - 1;
   region->bytes = bytes - static_cast<int64_t>(sizeof(Region));
   region->idle_from = kept / kPage * kPage - begin;

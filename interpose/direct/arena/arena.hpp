@@ -28,11 +28,11 @@ bool make_arena(int64_t bytes) noexcept;
 // signal (memory files, too), and a share of the address space (interpose/memory/limits.hpp).
 int64_t most_arena_bytes(int64_t wanted, int ranks) noexcept;
 // Its first byte. A page of vote slots (rooms/vote_slot.hpp) comes first, then a page with
-// TokenPage, then the regions.
+// TokenPage, a page with WindowPage, and the regions.
 std::byte* own_arena() noexcept;
 int64_t arena_bytes() noexcept;
 inline constexpr int64_t kVotePageBytes = int64_t{4} << 10;
-inline constexpr int64_t kFrontBytes = 2 * kVotePageBytes;
+inline constexpr int64_t kFrontBytes = 3 * kVotePageBytes;
 
 // Before a token is sent, the sender counts it in its own arena and then writes a new value into
 // `word` of the receiver's arena. So a receiver that has got a token finds another word than
@@ -48,6 +48,20 @@ struct alignas(kVotePageBytes) TokenPage {
 static_assert(sizeof(TokenPage) == kVotePageBytes);
 inline TokenPage& token_page(std::byte* arena) noexcept {
   return *reinterpret_cast<TokenPage*>(arena + kVotePageBytes);
+}
+// Memory of the rank's device that peers may map (device/windows.hpp). Written by the rank alone.
+struct alignas(kVotePageBytes) WindowPage {
+  std::atomic<uint64_t> number;  // of the rank's window, which no other of its windows has; 0: none
+  int64_t bytes;
+  int32_t descriptor;  // by which a peer gets it
+  // Of each peer, the number of its window that this rank has mapped last. kWanted: none, but it
+  // would like to.
+  alignas(kLine) std::atomic<uint64_t> mapped[kMostCountedPeers];
+};
+inline constexpr uint64_t kWanted = 1;  // the first number is 2
+static_assert(sizeof(WindowPage) == kVotePageBytes);
+inline WindowPage& window_page(std::byte* arena) noexcept {
+  return *reinterpret_cast<WindowPage*>(arena + 2 * kVotePageBytes);
 }
 // This process's TokenPage, mapped read-only at a fixed address, so that no pointer is loaded.
 LACUNA_HIDDEN extern TokenPage g_token_page;

@@ -10,6 +10,9 @@
 // A large payload goes through the first `ring` bytes again and again while the receiver keeps up
 // (`consumed`). Payload bytes before `ring_end` lie in the ring, at their offset modulo `ring`.
 // Bytes behind `ring_end` lie at their own offset, as if there was no ring.
+//
+// A payload of a device may lie in the sender's window instead (device/windows.hpp), at the offset
+// that it would have in the arena.
 #ifndef LACUNA_INTERPOSE_DIRECT_ARENA_REGION_HPP_
 #define LACUNA_INTERPOSE_DIRECT_ARENA_REGION_HPP_
 
@@ -55,6 +58,7 @@ struct Region {
   // begin, from the start of the region, and how many bytes.
   int64_t idle_from;
   int64_t idle_bytes;
+  uint64_t window;  // the number of the window that has the payload; 0: it is here
   alignas(kLine) std::atomic<uint32_t> done;  // not 0: the receiver has finished with it
   std::atomic<int64_t> consumed;              // bytes of the ring's part that were unpacked
   std::atomic<uint64_t> id;                   // of the token that was sent; 0: none yet

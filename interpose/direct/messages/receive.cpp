@@ -7,6 +7,7 @@
 #include "base/address.hpp"
 #include "exec/exec.hpp"
 #include "exec/part.hpp"
+#include "interpose/device/moves.hpp"
 #include "interpose/direct/arena/arena.hpp"
 #include "interpose/direct/arena/distance.hpp"
 #include "interpose/direct/arena/prefetch.hpp"
@@ -347,10 +348,16 @@ bool move_payload(const Token& token, Incoming& incoming, MPI_Status* status, in
   const bool is_entered = enter_region(peer.arena, token.offset, token.bytes) != nullptr;
   const int64_t bytes = std::min(token.bytes, incoming.bytes);
   set_landed(token.bytes, incoming, status);
+  const void* const on_device = incoming.account.on_device ? first_byte(incoming) : nullptr;
+  if (is_entered && region->window != 0) {
+    data = device::payload_in_window(token, region, on_device);
+  } else if (on_device != nullptr) {
+    device::received_from(token.sender, on_device);
+  }
   Waiter waiter(Wait::kPieces, peer);
   bool ok = true;
   *code = token.bytes > incoming.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-  if (!is_entered) {
+  if (!is_entered || data == nullptr) {
     ok = false;
   } else if (bytes == 0) {
     // Nothing fits.

@@ -205,7 +205,6 @@ TOPIC(device_direct_refused) {
   if (!is_pair() || g_size != 2 || !is_fake_device() || !g_direct) return;
   const Column column(1024);
   int& refuses = fake_switch("fake_refuses_arenas");
-  const auto reset = reinterpret_cast<void (*)()>(fake_symbol("fake_reset"));
   refuses = 1;
   exchange(column.type, 64, false);
   CHECK(fake_count("fake_arena_bytes") == 0);
@@ -214,7 +213,7 @@ TOPIC(device_direct_refused) {
   refuses = 0;
   exchange(column.type, 64, false);
   MPI_Barrier(MPI_COMM_WORLD);
-  reset();
+  reset_device();
   exchange(column.type, 64, true);
   MPI_Barrier(MPI_COMM_WORLD);
   // Less is still pinned where more is refused.
@@ -225,7 +224,7 @@ TOPIC(device_direct_refused) {
   MPI_Barrier(MPI_COMM_WORLD);
   // In the receiver alone: then the payload goes through other memory.
   refuses = g_rank;
-  reset();
+  reset_device();
   {
     const DirectMoves moves;
     const Elements data(On::kDevice, column.type, 600, static_cast<unsigned>(g_rank));
@@ -241,7 +240,7 @@ TOPIC(device_direct_refused) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
   refuses = 0;
-  reset();
+  reset_device();
   exchange(column.type, 64, true);
 }
 

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
+#include "tests/interpose/device/fake_shared.h"
 
 enum { kBlocks = 256, kPins = 256, kDepth = 16 };
 static const size_t kArena = (size_t)256 << 20;
@@ -72,6 +72,7 @@ static const struct block* find(const struct block* all, uintptr_t address) {
 EXPORT void* fake_reach(const void* memory) {
   const uintptr_t address = (uintptr_t)memory;
   const struct block* block = find(blocks, address);
+  if (is_shared(address)) return reach_shared(address);
   if (block != NULL && !block->is_managed) return shadow + (address - (uintptr_t)seen);
   return block != NULL || find(pins, address) != NULL ? (void*)address : NULL;
 }
@@ -254,24 +255,28 @@ EXPORT int cuMemHostUnregister(void* memory) {
   return 713;
 }
 /* MPI_Finalize ends it. */
-__attribute__((destructor)) static void need_no_pinned_arena(void) {
-  if (fake_arena_bytes == 0) return;
-  fprintf(stderr, "fake_driver: an arena is still pinned when the process ends\n");
+__attribute__((destructor)) static void need_nothing_left(void) {
+  if (fake_arena_bytes == 0 && fake_shared_bytes == 0) return;
+  fprintf(stderr, "fake_driver: an arena is still pinned, or a window mapped, at the end\n");
   abort();
 }
-/* Whether all of this memory is of one allocation or pinned in one piece; 2: an arena. */
+/* Whether all of this memory is of one allocation or pinned in one piece; 2: an arena; 3: memory
+ * that processes share. */
 EXPORT int fake_spans(const void* memory, size_t bytes) {
+  if (is_shared((uintptr_t)memory)) return is_shared((uintptr_t)memory + bytes - 1) ? 3 : 0;
   const struct block* block = find(blocks, (uintptr_t)memory);
   if (block == NULL) block = find(pins, (uintptr_t)memory);
   if (block == NULL || (uintptr_t)memory + bytes > block->begin + block->bytes) return 0;
   return block->is_arena ? 2 : 1;
 }
-/* The context is gone with what it has pinned, and there is another one of the same handle. Device
- * memory stays, so that tests need not allocate it again. */
-EXPORT void fake_reset(void) {
+/* The context is gone with what it has pinned and mapped, and there is another one of the same
+ * handle. Device memory stays, so that tests need not allocate it again. */
+EXPORT int fake_reset(void) {
   ++context_number;
   for (int i = 0; i < kPins; ++i)
     if (pins[i].is_used) unpin(&pins[i]);
+  unmap_shared();
+  return 0;
 }
 EXPORT int cuMemHostGetDevicePointer_v2(uintptr_t* address, void* memory, unsigned flags) {
   (void)flags;
@@ -282,7 +287,8 @@ EXPORT int cuMemHostGetDevicePointer_v2(uintptr_t* address, void* memory, unsign
 /* CU_POINTER_ATTRIBUTE_CONTEXT, _MEMORY_TYPE, _IS_MANAGED and _DEVICE_ORDINAL. */
 EXPORT int cuPointerGetAttributes(unsigned count, int* attributes, void** data, uintptr_t address) {
   const struct block* block = find(blocks, address);
-  const int is_pinned = block == NULL && find(pins, address) != NULL;
+  const int is_of_device = block != NULL || is_shared(address);
+  const int is_pinned = !is_of_device && find(pins, address) != NULL;
   ++fake_queries;
   for (unsigned i = 0; i < count; ++i) {
     switch (attributes[i]) {
@@ -290,13 +296,13 @@ EXPORT int cuPointerGetAttributes(unsigned count, int* attributes, void** data, 
         *(void**)data[i] = block != NULL && !fake_is_of_a_pool ? &the_context : NULL;
         break;
       case 2:
-        *(unsigned*)data[i] = block != NULL ? 2 : is_pinned ? 1 : 0;
+        *(unsigned*)data[i] = is_of_device ? 2 : is_pinned ? 1 : 0;
         break;
       case 8:
         *(unsigned char*)data[i] = block != NULL && block->is_managed;
         break;
       case 9:
-        *(int*)data[i] = block != NULL ? 0 : -2;
+        *(int*)data[i] = is_of_device ? 0 : -2;
         break;
       default:
         return 1;

@@ -23,17 +23,32 @@ bool call(const char* name, Arguments... arguments) {
 
 }  // namespace
 
+namespace {
+
+bool take_context() {
+  int device = 0;
+  void* context = nullptr;
+  return call("cuDeviceGet", &device, 0) && call("cuDevicePrimaryCtxRetain", &context, device) &&
+         call("cuCtxSetCurrent", context);
+}
+
+}  // namespace
+
 bool start_device() {
   static const bool is_there = [] {
     const char* path = std::getenv("LACUNA_TEST_CUDA");
     // Global, so that fake_mover.cpp finds it.
     g_driver = dlopen(path != nullptr ? path : "libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-    int device = 0;
-    void* context = nullptr;
-    return g_driver != nullptr && call("cuInit", 0U) && call("cuDeviceGet", &device, 0) &&
-           call("cuDevicePrimaryCtxRetain", &context, device) && call("cuCtxSetCurrent", context);
+    return g_driver != nullptr && call("cuInit", 0U) && take_context();
   }();
   return is_there;
+}
+
+void reset_device() {
+  if (is_fake_device())
+    call("fake_reset");
+  else
+    CHECK(call("cuDevicePrimaryCtxReset_v2", 0) && take_context());
 }
 
 namespace {
@@ -78,12 +93,24 @@ bool has(const char* variable, const char* value) {
 
 DirectMoves::DirectMoves()
     : are_counted_(g_direct && g_size > 1 && is_fake_device() && has("LACUNA_ALWAYS", "1") &&
-                   std::getenv("LACUNA_ARENA_MB") == nullptr),
-      packs_(are_counted_ ? fake_count("fake_arena_packs") : 0),
-      unpacks_(are_counted_ ? fake_count("fake_arena_unpacks") : 0) {}
+                   std::getenv("LACUNA_ARENA_MB") == nullptr) {
+  if (!are_counted_) return;
+  packs_ = packs();
+  unpacks_ = unpacks();
+  window_packs_ = window_packs();
+  window_unpacks_ = window_unpacks();
+}
 
-long DirectMoves::packs() const { return fake_count("fake_arena_packs") - packs_; }
-long DirectMoves::unpacks() const { return fake_count("fake_arena_unpacks") - unpacks_; }
+long DirectMoves::packs() const {
+  return fake_count("fake_arena_packs") + fake_count("fake_window_packs") - packs_;
+}
+long DirectMoves::unpacks() const {
+  return fake_count("fake_arena_unpacks") + fake_count("fake_window_unpacks") - unpacks_;
+}
+long DirectMoves::window_packs() const { return fake_count("fake_window_packs") - window_packs_; }
+long DirectMoves::window_unpacks() const {
+  return fake_count("fake_window_unpacks") - window_unpacks_;
+}
 
 GoesDirectly::~GoesDirectly() {
   if (!moves_.are_counted()) return;

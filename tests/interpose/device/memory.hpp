@@ -22,8 +22,12 @@ void* fake_symbol(const char* name);
 int& fake_switch(const char* name);
 long fake_count(const char* name);
 
-// Moves of the fake device between its memory and shared memory of the direct path, since this was
-// made.
+// The context ends with all that it has, as by cudaDeviceReset(), and there is a new one. With the
+// fake driver memory stays.
+void reset_device();
+
+// Moves of the fake device between its memory and memory that ranks share for the direct path, of
+// the host or of the device (windows), since this was made.
 class DirectMoves {
  public:
   DirectMoves();
@@ -32,10 +36,13 @@ class DirectMoves {
   bool are_counted() const { return are_counted_; }
   long packs() const;
   long unpacks() const;
+  // Those in windows alone.
+  long window_packs() const;
+  long window_unpacks() const;
 
  private:
   bool are_counted_;
-  long packs_ = 0, unpacks_ = 0;
+  long packs_ = 0, unpacks_ = 0, window_packs_ = 0, window_unpacks_ = 0;
 };
 
 // In ranks 0 and 1, that a topic's messages from and to a device went that way.

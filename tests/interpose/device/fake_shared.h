@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Memory of the fake device that processes share (fake_shared.c), for the rest of the fake driver.
+ */
+#ifndef LACUNA_TESTS_INTERPOSE_DEVICE_FAKE_SHARED_H_
+#define LACUNA_TESTS_INTERPOSE_DEVICE_FAKE_SHARED_H_
+
+#include <stdint.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Whether an address is in a range that is reserved for such memory. */
+int is_shared(uintptr_t address);
+/* Where a device finds it; null: nothing is mapped there, or it has no access. */
+void* reach_shared(uintptr_t address);
+/* Unmaps all, as the end of a context may. */
+void unmap_shared(void);
+/* Bytes that are mapped. */
+extern long fake_shared_bytes;
+
+#endif

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Messages between memory of devices through device memory that both ranks have mapped
+// (LACUNA_GPU_IPC=1). The fake driver's shared memory is really shared between the processes.
+#include <string>
+#include <vector>
+
+#include "tests/interpose/device/memory.hpp"
+#include "tests/interpose/harness/harness.hpp"
+
+using namespace test;
+
+namespace {
+
+constexpr int kTag = 9;
+
+bool is_pair() { return start_device() && g_size == 2 && g_direct; }
+bool is_fake_pair() { return is_pair() && is_fake_device(); }
+
+enum class Through { kHost, kWindow };
+
+// With a real device nothing is counted.
+void check_sent(const DirectMoves& moves, On from, Through through, int messages = 1) {
+  if (!moves.are_counted()) return;
+  CHECK(moves.packs() == (from == On::kDevice ? messages : 0));
+  CHECK(moves.window_packs() == (through == Through::kWindow ? messages : 0));
+}
+// What is in a window and goes to the host is copied by the driver.
+void check_received(const DirectMoves& moves, On to, Through through, int messages = 1) {
+  if (!moves.are_counted()) return;
+  CHECK(moves.unpacks() == (to == On::kDevice ? messages : 0));
+  CHECK(moves.window_unpacks() ==
+        (through == Through::kWindow && to == On::kDevice ? messages : 0));
+}
+
+void send(MPI_Datatype type, int count, unsigned seed, On from, int tag = kTag) {
+  const Elements out(from, type, count, seed);
+  MPI_Send(out.base(), count, type, 1, tag, MPI_COMM_WORLD);
+}
+
+void receive(MPI_Datatype type, int count, unsigned seed, On to, int tag = kTag) {
+  const Elements sent(On::kHost, type, count, seed), in(to, type, count, seed + 100);
+  const std::vector<unsigned char> want = in.with(sent);
+  MPI_Recv(in.base(), count, type, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(in.read() == want);
+}
+
+// A message of rank 0 to rank 1, which is received before anything else happens.
+void pass(MPI_Datatype type, int count, Through through, On from = On::kDevice,
+          On to = On::kDevice) {
+  static unsigned seed = 0;
+  ++seed;
+  const DirectMoves moves;
+  if (g_rank == 0) {
+    send(type, count, seed, from);
+    check_sent(moves, from, through);
+  } else {
+    receive(type, count, seed, to);
+    check_received(moves, to, through);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// So many elements of 1,024 doubles, every third.
+class Column {
+ public:
+  Column() : type_(column(1024, 3)) {}
+  ~Column() { MPI_Type_free(&type_); }
+  Column(const Column&) = delete;
+  Column& operator=(const Column&) = delete;
+  MPI_Datatype type() const { return type_; }
+
+ private:
+  MPI_Datatype type_;
+};
+
+// Messages until windows are used. With the first the receiver asks for a window, with the second
+// the sender makes it, and the receiver maps it.
+void begin_windows(MPI_Datatype type) {
+  pass(type, 4, Through::kHost);
+  pass(type, 4, Through::kHost);
+  pass(type, 4, Through::kWindow);
+}
+
+}  // namespace
+
+// Each message goes through the window once both ranks have it, also to memory of the host.
+TOPIC(device_windows) {
+  if (!is_pair()) return;
+  const Column column;
+  const MPI_Datatype type = column.type();
+  // The host's data can ask for a window, too, and the receiver maps it for a device's.
+  pass(type, 4, Through::kHost, On::kDevice, On::kHost);
+  if (is_fake_device()) CHECK(fake_count("fake_shared_bytes") == 0);
+  pass(type, 4, Through::kHost, On::kHost, On::kDevice);
+  pass(type, 4, Through::kHost, On::kDevice, On::kHost);
+  pass(type, 4, Through::kHost);
+  pass(type, 4, Through::kWindow);
+  for (const int count : {1, 2, 128, 768, 3}) {
+    context(std::to_string(count) + " columns");
+    pass(type, count, Through::kWindow);
+    pass(type, count, Through::kWindow, On::kDevice, On::kHost);
+    pass(type, count, Through::kHost, On::kHost, On::kDevice);
+  }
+  context("");
+}
+
+// Many at once, of which the receiver takes the last first.
+TOPIC(device_windows_order) {
+  if (!is_pair()) return;
+  const Column column;
+  begin_windows(column.type());
+  constexpr int kMessages = 40;
+  const DirectMoves moves;
+  if (g_rank == 0) {
+    for (int i = 0; i < kMessages; ++i)
+      send(column.type(), 1 + i % 7, static_cast<unsigned>(i), On::kDevice, kTag + i);
+    check_sent(moves, On::kDevice, Through::kWindow, kMessages);
+  } else {
+    for (int i = kMessages - 1; i >= 0; --i)
+      receive(column.type(), 1 + i % 7, static_cast<unsigned>(i), On::kDevice, kTag + i);
+    check_received(moves, On::kDevice, Through::kWindow, kMessages);
+  }
+}
+
+// A receive that is too short.
+TOPIC(device_windows_truncated) {
+  if (!is_pair()) return;
+  const Column column;
+  begin_windows(column.type());
+  return_errors(MPI_COMM_WORLD);
+  for (const On to : {On::kDevice, On::kHost}) {
+    if (g_rank == 0) {
+      const DirectMoves moves;
+      send(column.type(), 4, 1, On::kDevice);
+      check_sent(moves, On::kDevice, Through::kWindow);
+    } else {
+      const Elements in(to, column.type(), 1, 3);
+      const std::vector<unsigned char> full = in.with(Elements(On::kHost, column.type(), 1, 1));
+      CHECK(class_of(MPI_Recv(in.base(), 1, column.type(), 0, kTag, MPI_COMM_WORLD,
+                              MPI_STATUS_IGNORE)) == MPI_ERR_TRUNCATE);
+      CHECK(in.read() == full);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  pass(column.type(), 4, Through::kWindow);
+}
+
+// The sender's device is reset while messages are on their way; then the receiver's.
+TOPIC(device_windows_reset) {
+  if (!is_pair()) return;
+  const Column column;
+  begin_windows(column.type());
+  if (g_rank == 0) {
+    const DirectMoves moves;
+    for (int i = 0; i < 3; ++i) send(column.type(), 4, 7, On::kDevice, kTag + i);
+    check_sent(moves, On::kDevice, Through::kWindow, 3);
+    reset_device();
+    // The sender makes another window, which the receiver maps before it has emptied the first.
+    for (int i = 3; i < 5; ++i) send(column.type(), 4, 7, On::kDevice, kTag + i);
+    if (moves.are_counted()) CHECK(moves.window_packs() == 3);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (const int i : {3, 4, 0, 2, 1})
+    if (g_rank == 1) receive(column.type(), 4, 7, On::kDevice, kTag + i);
+  MPI_Barrier(MPI_COMM_WORLD);
+  pass(column.type(), 4, Through::kWindow);
+  // The receiver maps the window again for a message that is in it.
+  if (g_rank == 1) reset_device();
+  pass(column.type(), 4, Through::kWindow);
+  pass(column.type(), 4, Through::kWindow);
+}
+
+// Windows that cannot be made, or not be mapped, or show other memory: then data go through the
+// host.
+TOPIC(device_windows_refused) {
+  if (!is_fake_pair()) return;
+  const Column column;
+  const auto pass_by_host = [&] {
+    for (int i = 0; i < 4; ++i) pass(column.type(), 4, Through::kHost);
+    CHECK(fake_count("fake_shared_bytes") == 0 || g_rank == 0);
+  };
+  context("not made");
+  if (g_rank == 0) fake_switch("fake_refuses_sharing") = 1;
+  pass_by_host();
+  CHECK(fake_count("fake_shared_bytes") == 0);
+  fake_switch("fake_refuses_sharing") = 0;
+  pass_by_host();  // not tried again in this context
+  context("not mapped");
+  reset_device();
+  if (g_rank == 1) fake_switch("fake_refuses_sharing") = 2;
+  pass_by_host();
+  fake_switch("fake_refuses_sharing") = 0;
+  context("other memory");
+  reset_device();
+  if (g_rank == 1) fake_switch("fake_confuses_sharing") = 1;
+  pass_by_host();
+  fake_switch("fake_confuses_sharing") = 0;
+  context("");
+  reset_device();
+  pass(column.type(), 4, Through::kHost);
+  pass(column.type(), 4, Through::kWindow);
+}
+
+// Devices that fail while a message is in a window.
+TOPIC(device_windows_fail) {
+  if (!is_fake_pair()) return;
+  const Column column;
+  begin_windows(column.type());
+  return_errors(MPI_COMM_WORLD);
+  const Elements data(On::kDevice, column.type(), 4, 1);
+  for (const char* how : {"fake_fails_to_launch", "fake_fails_to_wait"}) {
+    context(how);
+    for (int i = 0; g_rank == 0 && i < 300; ++i) {  // more often than regions there are
+      fake_switch(how) = 1;
+      CHECK(class_of(MPI_Send(data.base(), 4, column.type(), 1, kTag, MPI_COMM_WORLD)) ==
+            MPI_ERR_OTHER);
+      fake_switch(how) = 0;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (g_rank == 0) {
+      MPI_Send(data.base(), 4, column.type(), 1, kTag, MPI_COMM_WORLD);
+    } else {
+      fake_switch(how) = 1;
+      CHECK(class_of(MPI_Recv(data.base(), 4, column.type(), 0, kTag, MPI_COMM_WORLD,
+                              MPI_STATUS_IGNORE)) == MPI_ERR_OTHER);
+      fake_switch(how) = 0;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    pass(column.type(), 4, Through::kWindow);
+  }
+  context("");
+}
