@@ -85,6 +85,11 @@ constexpr Option kTable[] = {
      "With LACUNA_DIRECT: data that go from a CUDA device's memory to a device's memory go through "
      "device memory that both ranks have mapped, instead of shared memory of the host. It takes 64 "
      "MiB of a rank's device. Off, as it was not tried on a device yet."},
+    {OptionId::kGpuStaging, "LACUNA_GPU_STAGING", OptionKind::kText, "auto",
+     "Where packed data of a CUDA device lie for the MPI library. `host`: in pinned memory, which "
+     "any library takes. `device`: in memory of the device; the library must take its addresses. "
+     "`auto`: as `lacuna tune --gpu` has measured, if the library says that it takes them "
+     "(MPIX_Query_cuda_support); else on the host."},
     {OptionId::kInside, "LACUNA_INSIDE", OptionKind::kFlag, "1",
      "lacuna also moves the fragments of messages with gaps that the MPI library sends and "
      "receives itself: nonblocking, one-sided, to other nodes. With Open MPI 4.1 and 5.0, if "

@@ -36,6 +36,7 @@ enum class OptionId : uint8_t {
   kPipelineMb,
   kGpu,
   kGpuIpc,
+  kGpuStaging,
   kInside,
   kAlways,
   kLog,

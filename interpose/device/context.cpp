@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "interpose/device/arenas.hpp"
-#include "interpose/device/pinned.hpp"
+#include "interpose/device/packed_memory.hpp"
 #include "type/type.hpp"
 
 namespace lacuna::device {
@@ -40,13 +40,13 @@ bool Context::open() noexcept {
   const Scope scope(handle_);
   if (!scope.is_in() || (stream_ == nullptr && driver()->create_stream(&stream_, 0) != 0))
     return false;
-  bounce_ = lend_pinned(kBounce, this);
+  bounce_ = lend_packed_memory(kBounce, Lies::kOnHost, this);
   return bounce_ != nullptr;
 }
 
-Pinned* Context::lend(int64_t bytes) noexcept {
+PackedMemory* Context::lend(int64_t bytes, Lies where) noexcept {
   const Scope scope(handle_);
-  return scope.is_in() ? lend_pinned(bytes, this) : nullptr;
+  return scope.is_in() ? lend_packed_memory(bytes, where, this) : nullptr;
 }
 
 bool Context::is_free() noexcept {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "interpose/device/driver.hpp"
-#include "interpose/device/pinned.hpp"
+#include "interpose/device/packed_memory.hpp"
 #include "interpose/library/device.hpp"
 #include "plan/plan.hpp"
 
@@ -60,7 +60,7 @@ class Context {
   // captured.
   bool is_free() noexcept;
   bool make_plan(const PlanPtr& plan, int64_t count) noexcept;
-  Pinned* lend(int64_t bytes) noexcept;
+  PackedMemory* lend(int64_t bytes, Lies where) noexcept;
 
   // Whether the device can use this memory of an arena itself. Pins it if needed.
   bool reaches(const std::byte* in_arena, int64_t bytes) noexcept;
@@ -94,7 +94,7 @@ class Context {
   std::mutex mutex_;   // one thread at a time moves data
   void* stream_ = nullptr;
   std::vector<Entry> plans_;
-  Pinned* bounce_ = nullptr;
+  PackedMemory* bounce_ = nullptr;
   uint64_t clock_ = 0;
 };
 

@@ -31,7 +31,7 @@ bool find(Driver* driver) noexcept {
          need(&driver->wait_for_stream, "cuStreamSynchronize") &&
          need(&driver->is_capturing, "cuStreamIsCapturing") &&
          need(&driver->exchange_capture_mode, "cuThreadExchangeStreamCaptureMode") &&
-         need(&driver->pin, "cuMemHostRegister_v2") &&
+         need(&driver->allocate, "cuMemAlloc_v2") && need(&driver->pin, "cuMemHostRegister_v2") &&
          need(&driver->unpin, "cuMemHostUnregister") &&
          need(&driver->device_address, "cuMemHostGetDevicePointer_v2") &&
          need(&driver->copy, "cuMemcpyAsync");

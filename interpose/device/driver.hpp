@@ -41,6 +41,7 @@ struct Driver {
   int (*wait_for_stream)(void* stream);
   int (*is_capturing)(void* stream, int* status);
   int (*exchange_capture_mode)(int* mode);
+  int (*allocate)(uintptr_t* address, size_t bytes);
   int (*pin)(void* memory, size_t bytes, unsigned flags);
   int (*unpin)(void* memory);
   int (*device_address)(uintptr_t* address, void* memory, unsigned flags);

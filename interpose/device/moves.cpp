@@ -2,6 +2,9 @@
 #include "interpose/device/moves.hpp"
 
 #include <atomic>
+#include <cstring>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -41,11 +44,10 @@ Context* context_at(const void* data) noexcept {
 bool move(bool packs, const Plan& plan, int64_t count, const void* mem, int64_t bytes,
           std::byte* packed) noexcept {
   const bool is_shared = is_in_arena(packed);
-  const Pinned* const pinned = is_shared ? nullptr : pinned_at(packed);
-  Context* const context =
-      pinned != nullptr ? pinned->owner : context_at(address(mem, plan.offset()));
+  const PackedMemory* const lent = is_shared ? nullptr : packed_memory_at(packed);
+  Context* const context = lent != nullptr ? lent->owner : context_at(address(mem, plan.offset()));
   if (context == nullptr) return fail();
-  const bool is_reached = pinned != nullptr || user_of_window(packed) == context ||
+  const bool is_reached = lent != nullptr || user_of_window(packed) == context ||
                           (!is_shared && context_at(packed) == context);
   const Packed where = is_shared    ? Packed::kInArena
                        : is_reached ? Packed::kReached
@@ -66,9 +68,40 @@ bool prepare_also(const DevicePlace& place, const PlanPtr& plan, int64_t count) 
   return prepare(place, plan, count) && t_context == before;
 }
 
-Staging borrow_pinned(int64_t bytes) noexcept {
-  Pinned* const lent = t_context != nullptr ? t_context->lend(bytes) : nullptr;
+namespace {
+
+constinit std::atomic<int64_t> g_device_memory_from{std::numeric_limits<int64_t>::max()};
+
+Staging borrow(int64_t bytes, Lies where) noexcept {
+  PackedMemory* const lent = t_context != nullptr ? t_context->lend(bytes, where) : nullptr;
   return lent != nullptr ? Staging(&lent->buffer) : Staging();
+}
+
+}  // namespace
+
+Staging borrow_pinned(int64_t bytes) noexcept { return borrow(bytes, Lies::kOnHost); }
+
+Staging borrow_for_library(int64_t bytes) noexcept {
+  if (bytes < g_device_memory_from.load(std::memory_order_relaxed)) return borrow_pinned(bytes);
+  Staging found = borrow(bytes, Lies::kOnDevice);
+  return found ? std::move(found) : borrow_pinned(bytes);
+}
+
+void use_device_memory_from(int64_t bytes) noexcept {
+  g_device_memory_from.store(bytes, std::memory_order_relaxed);
+}
+
+bool is_device_memory(const std::byte* packed) noexcept {
+  const PackedMemory* const lent = packed_memory_at(packed);
+  return lent != nullptr && lent->is_on_device();
+}
+
+bool read_packed(const std::byte* packed, int64_t bytes, void* to) noexcept {
+  const PackedMemory* const lent = packed_memory_at(packed);
+  if (lent != nullptr && lent->is_on_device())
+    return lent->owner->copy(to, packed, bytes) || fail();
+  std::memcpy(to, packed, static_cast<size_t>(bytes));
+  return true;
 }
 
 bool reaches(const Plan& plan, const void* mem, const std::byte* in_arena, int64_t bytes) noexcept {
@@ -128,13 +161,20 @@ int raise_failure(MPI_Comm comm) {
   return raise_error(comm, MPI_ERR_OTHER);
 }
 
-bool library_knows_devices() noexcept {
-  static const bool knows = [] {
-    using Query = int (*)();
-    const auto query = reinterpret_cast<Query>(mpi_data_symbol("MPIX_Query_cuda_support"));
-    return query == nullptr || query() != 0;
-  }();
-  return knows;
+namespace {
+
+// What the library says; nothing: it has no such function.
+std::optional<bool> ask_library() noexcept {
+  using Query = int (*)();
+  static const auto query = reinterpret_cast<Query>(mpi_data_symbol("MPIX_Query_cuda_support"));
+  static const bool knows = query != nullptr && query() != 0;
+  return query != nullptr ? std::optional<bool>(knows) : std::nullopt;
 }
+
+}  // namespace
+
+bool library_knows_devices() noexcept { return ask_library().value_or(true); }
+
+bool library_says_it_knows_devices() noexcept { return ask_library().value_or(false); }
 
 }  // namespace lacuna::device

@@ -34,6 +34,16 @@ bool prepare_also(const DevicePlace& place, const PlanPtr& plan, int64_t count) 
 // and writes it by itself. Empty: it was refused, or LACUNA_POOL_MB is reached.
 Staging borrow_pinned(int64_t bytes) noexcept;
 
+// The same for packed data that the MPI library sends, or receives from no rank that sends tokens:
+// perhaps memory of the device (use_device_memory_from()).
+Staging borrow_for_library(int64_t bytes) noexcept;
+// From so many bytes on, packed data for the MPI library are in memory of the device.
+void use_device_memory_from(int64_t bytes) noexcept;
+// Whether borrowed memory is a device's, which the CPU must not touch.
+bool is_device_memory(const std::byte* packed) noexcept;
+// Copies from borrowed memory, wherever it lies. False: the device has failed.
+bool read_packed(const std::byte* packed, int64_t bytes, void* to) noexcept;
+
 // Whether the device that has data at `mem` can use memory of an arena itself, so that pack() needs
 // no memory to go through. Pins the memory if needed.
 bool reaches(const Plan& plan, const void* mem, const std::byte* in_arena, int64_t bytes) noexcept;
@@ -66,8 +76,10 @@ bool take_failure() noexcept;
 // call.
 int raise_failure(MPI_Comm comm);
 
-// Whether the MPI library itself takes addresses of a CUDA device, as far as it says so.
+// Whether the MPI library itself takes addresses of a CUDA device: as far as it says so; and only
+// if it says so.
 bool library_knows_devices() noexcept;
+bool library_says_it_knows_devices() noexcept;
 
 }  // namespace lacuna::device
 

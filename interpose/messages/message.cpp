@@ -33,21 +33,24 @@ Answer without_packed_data(MPI_Comm comm) {
 
 namespace {
 
-Outcome try_to_prepare(const Decision& decision, bool blocking, bool is_guarded, Staging* staging,
-                       Wire* wire) noexcept {
+Outcome try_to_prepare(const Decision& decision, bool blocking, bool is_guarded, bool any_memory,
+                       Staging* staging, Wire* wire) noexcept {
   *wire = wire_of(decision);
   if (!is_countable(*wire)) return Outcome::kTooLarge;
   if (is_guarded && !guard(wire)) return Outcome::kMayOverrun;
-  *staging = decision.is_on_device() ? device::borrow_pinned(decision.bytes)
-                                     : borrow_staging(decision.bytes, blocking);
+  if (!decision.is_on_device())
+    *staging = borrow_staging(decision.bytes, blocking);
+  else
+    *staging = any_memory ? device::borrow_for_library(decision.bytes)
+                          : device::borrow_pinned(decision.bytes);
   return *staging ? Outcome::kHandled : Outcome::kNoMemory;
 }
 
 }  // namespace
 
-bool prepare(const Decision& decision, bool blocking, bool is_guarded, Staging* staging,
-             Wire* wire) noexcept {
-  const Outcome why = try_to_prepare(decision, blocking, is_guarded, staging, wire);
+bool prepare(const Decision& decision, bool blocking, bool is_guarded, bool any_memory,
+             Staging* staging, Wire* wire) noexcept {
+  const Outcome why = try_to_prepare(decision, blocking, is_guarded, any_memory, staging, wire);
   if (why != Outcome::kHandled) log_type(*decision.record, why, decision.bytes);
   return why == Outcome::kHandled;
 }
@@ -171,13 +174,20 @@ bool promise_any(const void* buf, MPI_Count count, MPI_Datatype datatype, int de
   return is_made;
 }
 
-bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Comm comm, bool blocking,
-                    Incoming* incoming, Decision* decision) noexcept {
+// A token should not arrive in memory of a device, where it takes a copy to be read. Only ranks of
+// this node send tokens instead of a device's data.
+bool sends_no_token(int source, MPI_Comm comm) noexcept {
+  return !is_open(kDirectSwitch) || (source >= 0 && direct::peer_of(comm, source) == nullptr);
+}
+
+bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
+                    bool blocking, Incoming* incoming, Decision* decision) noexcept {
   incoming->comm = comm;
   if (!open_to(kP2pSwitch, datatype)) return false;
   if (!examine(Operation::kReceive, buf, count, datatype, decision)) return false;
-  const Outcome why =
-      try_to_prepare(*decision, blocking, true, &incoming->staging, &incoming->wire);
+  const Outcome why = try_to_prepare(*decision, blocking, true,
+                                     decision->is_on_device() && sends_no_token(source, comm),
+                                     &incoming->staging, &incoming->wire);
   if (why != Outcome::kHandled) {
     decline_receive(*decision->record, why, decision->bytes, decision);
     return false;
@@ -237,8 +247,9 @@ bool examine_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int d
 // Buffered sends need no guarded type: the library packs what it buffers anyway.
 bool prepare_send(const Decision& decision, bool blocking, SendMode mode, Staging* staging,
                   Wire* wire) noexcept {
-  const bool is_guarded = mode != SendMode::kBuffered && decision.bytes > kNeverOverruns;
-  return prepare(decision, blocking, is_guarded, staging, wire);
+  const bool is_buffered = mode == SendMode::kBuffered;
+  const bool is_guarded = !is_buffered && decision.bytes > kNeverOverruns;
+  return prepare(decision, blocking, is_guarded, !is_buffered, staging, wire);
 }
 
 }  // namespace
@@ -310,7 +321,7 @@ bool make_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int source
                    bool blocking, Incoming* incoming) noexcept {
   if (source == MPI_PROC_NULL) return false;
   Decision decision;
-  if (!begin_incoming(buf, count, datatype, comm, blocking, incoming, &decision)) {
+  if (!begin_incoming(buf, count, datatype, source, comm, blocking, incoming, &decision)) {
     if (!is_open(kDirectSwitch) || !make_watched(buf, count, datatype, blocking, incoming))
       return false;
     incoming->deferred_log.otherwise(decision.why);
@@ -324,7 +335,7 @@ bool make_replacement(void* buf, MPI_Count count, MPI_Datatype datatype, int des
                       MPI_Comm comm, Staging* outgoing, Incoming* incoming) noexcept {
   if (source == MPI_PROC_NULL) return false;
   Decision decision;
-  bool pays = begin_incoming(buf, count, datatype, comm, true, incoming, &decision);
+  bool pays = begin_incoming(buf, count, datatype, source, comm, true, incoming, &decision);
   if (pays) {
     *outgoing = decision.is_on_device() ? device::borrow_pinned(incoming->bytes)
                                         : borrow_staging(incoming->bytes, true);

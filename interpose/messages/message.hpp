@@ -68,9 +68,10 @@ void send_and_fill(Outgoing* outgoing, bool is_out, const Send& send) {
 }
 
 // Borrows memory for packed data, and chooses the type they are sent as: their own form, or a
-// guarded type (guard.hpp). False: decline. `blocking` as in borrow_staging().
-bool prepare(const Decision& decision, bool blocking, bool is_guarded, Staging* staging,
-             Wire* wire) noexcept;
+// guarded type (guard.hpp). False: decline. `blocking` as in borrow_staging(). `any_memory`: packed
+// data of a device may lie in its memory.
+bool prepare(const Decision& decision, bool blocking, bool is_guarded, bool any_memory,
+             Staging* staging, Wire* wire) noexcept;
 
 // False: decline, and nothing has happened; or a device has failed (without_packed_data()).
 bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm,

@@ -78,6 +78,16 @@ std::string read_book(const Json& object, const char* transport, Rulebook* book)
   return wrong.empty() ? read_side(object, transport, "receive", &book->receive) : wrong;
 }
 
+// A number of bytes, or null. "": right.
+std::string read_from(const Json& device, const char* transport, int64_t* from) {
+  const Json* value = member(device, transport);
+  if (value == nullptr || value->is_null()) return "";
+  if (!value->is_number_integer() || value->get<int64_t>() < 0)
+    return std::string("device.") + transport + " is not a number of bytes or null";
+  *from = value->get<int64_t>();
+  return "";
+}
+
 struct Shipped {
   std::string_view name;
   std::string_view text;
@@ -128,6 +138,11 @@ Result<Table> parse(std::string_view text, std::string_view library, std::string
   if (const Json* network = member(file, "network"); wrong.empty() && network != nullptr) {
     table.network.emplace();
     wrong = read_book(*network, "network", &*table.network);
+  }
+  if (const Json* device = member(file, "device"); wrong.empty() && device != nullptr) {
+    wrong = device->is_object() ? read_from(*device, "shared", &table.on_device_from_shared)
+                                : "device is not an object";
+    if (wrong.empty()) wrong = read_from(*device, "network", &table.on_device_from_network);
   }
   if (!wrong.empty()) return malformed(std::move(wrong));
   return table;

@@ -8,17 +8,21 @@
 //    "shared": {"send":    {"strided": [[2048, 32], [null, 0]], "listed": [...], "fields": [...],
 //                           "transposed": [...], "pieces": [...]},
 //               "receive": {...}, "direct": {...}},
-//    "network": {...}, "evidence": ...}
+//    "network": {...}, "device": {"shared": 65536, "network": null}, "evidence": ...}
 //
 // A rule is [most bytes of the message, most bytes of its mean run], perhaps with the least bytes
 // of its mean run as a third number; null: any size. "shared" is between ranks of one node
 // ("direct": which messages go by the direct path, neither packed nor as they are). "network" is
-// between nodes, and may be missing. Other members are for people. A file that is malformed, or is
+// between nodes, and may be missing. "device", which `lacuna tune --gpu` adds, says from how many
+// bytes on packed data of a CUDA device are given to the library in the device's memory (null:
+// never). Other members are for people. A file that is malformed, or is
 // of another CPU or another version of the library, is ignored as a whole, with a sentence that
 // says why.
 #ifndef LACUNA_INTERPOSE_POLICY_TABLE_HPP_
 #define LACUNA_INTERPOSE_POLICY_TABLE_HPP_
 
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,9 +32,15 @@
 
 namespace lacuna {
 
+inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
 struct Table {
   Rulebook shared;
   std::optional<Rulebook> network;
+  // From so many bytes on, packed data of devices lie in their memory: between ranks of a node, and
+  // of several.
+  int64_t on_device_from_shared = kNever;
+  int64_t on_device_from_network = kNever;
   std::string library;    // library_name() of the one that was loaded
   std::string place;      // where a file for this library and CPU would be; "": nowhere
   std::string source;     // the file, or "shipped for ..."

@@ -101,6 +101,21 @@ TEST(Table, BetweenNodesBothTransportsMustSayYes) {
 
 // MPICH sends messages that do not fit a cell of 8 KiB by another protocol, many times slower.
 // Programs often send just 8 KiB, so the rule must begin at the measured size and not above it.
+TEST(Table, SaysFromWhereOnPackedDataLieOnDevices) {
+  const std::string shared = "\"shared\": " + book("[]");
+  const auto read = [&](const std::string& device) {
+    return parse_table(file(shared + ", \"device\": " + device), kLibrary, kCpu);
+  };
+  const auto table = read("{\"shared\": 65536, \"network\": null}");
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->on_device_from_shared, 65536);
+  EXPECT_EQ(table->on_device_from_network, kNever);
+  EXPECT_EQ(read("{}")->on_device_from_shared, kNever);
+  EXPECT_EQ(read("{\"network\": 0}")->on_device_from_network, 0);
+  for (const char* wrong : {"1", "{\"shared\": -1}", "{\"network\": \"no\"}", "{\"shared\": 1.5}"})
+    EXPECT_FALSE(read(wrong)) << wrong;
+}
+
 TEST(Table, WhatIsShippedTakesMeasuredSizesThatWin) {
   const Rulebook rules = rules_for(load_table("MPICH Version: 5.0.2"), true);
   for (const Operation side : {Operation::kSend, Operation::kReceive, Operation::kDirect}) {

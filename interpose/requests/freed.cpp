@@ -16,6 +16,7 @@
 #include <new>
 
 #include "exec/exec.hpp"
+#include "interpose/device/moves.hpp"
 #include "interpose/direct/messages/probe.hpp"
 #include "interpose/direct/messages/receive.hpp"
 #include "interpose/library/locks.hpp"
@@ -157,7 +158,8 @@ const std::byte* the_mark() noexcept {
 }
 
 bool is_marked(const Incoming& incoming) noexcept {
-  return incoming.staging && incoming.bytes >= kMarkBytes;
+  return incoming.staging && incoming.bytes >= kMarkBytes &&
+         !(incoming.account.on_device && device::is_device_memory(incoming.staging.data()));
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ bool is_exposed(MPI_Win win, int flavour, const void* buf, MPI_Count count,
 // Packs what the program has, and passes the packed data instead.
 bool give(const Decision& decision, Source* side, HeldOperation* operation) {
   Wire wire;
-  if (!prepare(decision, false, false, &operation->outgoing, &wire)) return false;
+  if (!prepare(decision, false, false, false, &operation->outgoing, &wire)) return false;
   pack_for(account_of(*decision.record), *decision.record->plan, side->data, side->count,
            operation->outgoing.data());
   *side = {operation->outgoing.data(), wire.count, wire.type};
@@ -143,7 +143,7 @@ bool give(const Decision& decision, Source* side, HeldOperation* operation) {
 
 bool expect(const Decision& decision, Destination* side, HeldOperation* operation) {
   Wire wire;
-  if (!prepare(decision, false, false, &operation->incoming, &wire)) return false;
+  if (!prepare(decision, false, false, false, &operation->incoming, &wire)) return false;
   operation->plan = decision.record->plan;
   operation->buf = side->data;
   operation->count = side->count;

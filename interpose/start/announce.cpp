@@ -50,6 +50,10 @@ void log_complaints(const Table& table) {
   if (pipeline != "auto" && pipeline != "all" && !detail::read_flag(pipeline, &flag))
     log_line("LACUNA_PIPELINE=" + pipeline +
              " is not understood: it must be auto, 1, 0 or all; it is taken for auto");
+  const std::string& staging = option_text(OptionId::kGpuStaging);
+  if (staging != "auto" && staging != "host" && staging != "device")
+    log_line("LACUNA_GPU_STAGING=" + staging +
+             " is not understood: it must be auto, host or device; it is taken for auto");
   if (pipelining_wanted() == direct::OtherNodes::kGiven && !option_flag(OptionId::kDirect))
     log_line(
         "LACUNA_PIPELINE has no effect without LACUNA_DIRECT; remedy: set LACUNA_DIRECT=1, too");

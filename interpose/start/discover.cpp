@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/options.hpp"
+#include "interpose/device/moves.hpp"
 #include "interpose/direct/agreement/launched.hpp"
 #include "interpose/library/gate.hpp"
 #include "interpose/library/next.hpp"
@@ -41,6 +42,16 @@ int look_for_component(dl_phdr_info* info, size_t, void* found) {
        {"libucc.so", "libhcoll.so", "mca_coll_ucc.so", "mca_coll_hcoll.so"})
     if (name.starts_with(component)) *static_cast<bool*>(found) = true;
   return 0;
+}
+
+// The table was measured by messages of this library: what it says it knows need not be fast.
+int64_t device_memory_from(const Runtime& rt) noexcept {
+  const std::string& wanted = option_text(OptionId::kGpuStaging);
+  if (wanted == "device") return 0;
+  const int64_t from =
+      rt.on_one_node ? rt.table->on_device_from_shared : rt.table->on_device_from_network;
+  return wanted == "host" || from == kNever || !device::library_says_it_knows_devices() ? kNever
+                                                                                        : from;
 }
 
 }  // namespace
@@ -95,6 +106,7 @@ void learn_library(const Next& next, Runtime* rt) {
   rt->on_one_node = ranks_on_node(rt->flavour) == rt->size;
   rt->outlives_failures = outlives_failures();
   rt->messages = new Rulebook(rules_for(*rt->table, rt->on_one_node));
+  device::use_device_memory_from(device_memory_from(*rt));
 }
 
 bool make_probe(const Next& next, Runtime* rt) noexcept {

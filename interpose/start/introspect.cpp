@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "interpose/device/moves.hpp"
 #include "interpose/direct/pipeline/pieces.hpp"
 #include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/inside/convertor.hpp"
@@ -94,6 +95,12 @@ LACUNA_EXPORT const char* lacuna_interposed_table_place() {
 // on that.
 LACUNA_EXPORT int64_t lacuna_interposed_pipelined() {
   return direct::has_pipeline() ? direct::messages_in_pieces() : -1;
+}
+
+// For `lacuna tune --gpu`, while no message is in flight: from so many bytes on, packed data of
+// devices lie in their memory. Below 0: never.
+LACUNA_EXPORT void lacuna_interposed_device_memory(int64_t from) {
+  device::use_device_memory_from(from < 0 ? kNever : from);
 }
 
 // For compiled code (optimizer/templates/preload_moves.cpp): whether messages between processes of

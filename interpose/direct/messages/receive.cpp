@@ -267,7 +267,10 @@ bool read_token(Incoming& incoming, Token* token) noexcept {
   }
   if (incoming.staging) {
     if (incoming.bytes < kTokenBytes) return false;
-    std::memcpy(token, incoming.staging.data(), sizeof(*token));
+    if (!incoming.account.on_device)
+      std::memcpy(token, incoming.staging.data(), sizeof(*token));
+    else if (!device::read_packed(incoming.staging.data(), sizeof(*token), token))
+      return false;
     return is_token(*token);
   }
   if (incoming.bytes < 0 && !measure(&incoming)) return false;

@@ -149,6 +149,7 @@ EXPORTS = """\
   global:
     lacuna_interposed;
     lacuna_interposed_calls;
+    lacuna_interposed_device_memory;
     lacuna_interposed_fragments;
     lacuna_interposed_library;
     lacuna_interposed_moves;

@@ -180,6 +180,14 @@ def tune_command(
             "--network", help="Measure between two nodes, on which LAUNCHER starts the ranks."
         ),
     ] = False,
+    gpu: Annotated[
+        bool,
+        typer.Option(
+            "--gpu",
+            help="Measure where packed data of CUDA devices should lie, for an MPI library that "
+            "takes their addresses; add that to the table.",
+        ),
+    ] = False,
     compiled: Annotated[
         bool,
         typer.Option("--compiled", help="Measure for lacuna-cc, with code that it has compiled."),
@@ -221,6 +229,10 @@ def tune_command(
         )
     if compiled and plot:
         raise LacunaError(Exit.USAGE, "--plot draws the table of messages", "leave out --compiled")
+    if gpu and (compiled or plot):
+        raise LacunaError(
+            Exit.USAGE, "--gpu with --compiled or --plot", "measure one thing at a time"
+        )
     if compiled:
         if launcher or network:
             raise LacunaError(
@@ -244,6 +256,7 @@ def tune_command(
             mpi_root or paths.default_mpi_root(),
             plot,
             max_load,
+            gpu,
         )
     )
 

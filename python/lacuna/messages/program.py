@@ -106,6 +106,19 @@ def measure_collectives(
     return _run(target, "collectives", words, {}, progress)
 
 
+def measure_devices(
+    target: Target, seconds: float, most: int | None, options: dict[str, str], progress: Progress
+) -> tuple[Line, list[Times]]:
+    """The same for data in the memory of CUDA devices, up to `most` bytes: packed into memory of
+    the host, and of the device.
+    """
+    with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
+        words = ["--seconds", str(seconds)]
+        words += ["--most", str(most)] if most else []
+        options = options | _own_library(target, Path(folder))
+        return _run(target, "devices", words, options, progress)
+
+
 def _run(
     target: Target,
     what: str,

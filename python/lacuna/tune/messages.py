@@ -30,7 +30,7 @@ FORMAT = 3  # the value of "lacuna_table", as interpose/policy/table.cpp reads i
 _SECONDS = 0.1  # for a message
 _QUICK_SECONDS = 0.02
 _NAME_OF_FAMILY = {"mpich": "mpich", "ompi": "openmpi", "mpiabi": "mpiabi"}
-_WIDTH = 140
+WIDTH = 140  # of what is printed
 MOST_LOAD = 0.5  # of the node, before it is measured
 
 
@@ -46,6 +46,7 @@ class Options:
     mpi_root: Path
     plot: Path | None = None
     most_load: float = MOST_LOAD
+    gpu: bool = False  # where packed data of a CUDA device lie, instead of which are packed
 
 
 def warn_if_busy(most_load: float) -> None:
@@ -64,8 +65,13 @@ def warn_if_busy(most_load: float) -> None:
 
 def tune(options: Options) -> None:
     """Measures each library, writes its table, prints its rules."""
-    targets = _targets(options)
-    wanted = options.output or _named()
+    if options.gpu:
+        from lacuna.tune import devices
+
+        devices.tune(options)
+        return
+    targets = chosen(options)
+    wanted = options.output or named()
     if wanted and len(targets) > 1:
         source = "--output" if options.output else TABLE
         raise LacunaError(Exit.USAGE, f"one {source} for several libraries", "name one with --mpi")
@@ -76,13 +82,13 @@ def tune(options: Options) -> None:
     if wanted:
         results.make_folders([wanted])
     else:
-        results.make_folder(_known(paths.cache()))
+        results.make_folder(known(paths.cache()))
     if not options.network:  # else the nodes are others
         warn_if_busy(options.most_load)
     for target in targets:
         with Progress(1 if options.network else 2) as progress:
             told, cells = measure(target, options.quick, not options.network, progress)
-        place = wanted or _known(told["table_place"])
+        place = wanted or known(told["table_place"])
         results.make_folder(place.absolute().parent)
         transport = "network" if options.network else "shared"
         table = _table(place, told, cells, transport)
@@ -101,7 +107,8 @@ def tune(options: Options) -> None:
             print(f"wrote {plot.draw(table, transport, options.plot)}", file=sys.stderr)
 
 
-def _targets(options: Options) -> list[Target]:
+def chosen(options: Options) -> list[Target]:
+    """What to measure: the launcher's library, or those that `make` fetched."""
     if not options.launcher:
         if options.network:
             raise LacunaError(
@@ -145,13 +152,14 @@ def measure(
     return told, cells
 
 
-def _named() -> Path | None:
+def named() -> Path | None:
     """The file that LACUNA_TABLE names; None: it names none."""
     name = os.environ.get(TABLE, "")
     return None if name in ("", "none") else Path(name)
 
 
-def _known(place: Path | str | None) -> Path:
+def known(place: Path | str | None) -> Path:
+    """The place, if there is one."""
     if not place:
         raise LacunaError(
             Exit.ENVIRONMENT,
@@ -170,8 +178,9 @@ def _table(place: Path, told: dict[str, Any], cells: list[Cell], transport: str)
         "provenance": provenance.collect() | {"mpi_library": told["mpi_library"].strip()},
     }
     other = "shared" if transport == "network" else "network"
-    old = _read(place)
-    if all(old.get(key) == table[key] for key in ("lacuna_table", "mpi", "cpu")) and other in old:
+    old = read(place)
+    same = all(old.get(key) == table[key] for key in ("lacuna_table", "mpi", "cpu"))
+    if same and other in old:
         table[other] = old[other]
     elif transport == "network":
         raise LacunaError(
@@ -179,13 +188,16 @@ def _table(place: Path, told: dict[str, Any], cells: list[Cell], transport: str)
             f"{place} has no measurements on one node",
             "measure that first, with two ranks on one node and without --network",
         )
+    if same and "device" in old:
+        table["device"] = old["device"]
     table[transport] = rules.rules(cells, transport == "shared")
-    table["evidence"] = old.get("evidence", {}) if other in table else {}
+    table["evidence"] = old.get("evidence", {}) if same else {}
     table["evidence"][transport] = [cell.as_json() for cell in cells]
     return table
 
 
-def _read(place: Path) -> dict[str, Any]:
+def read(place: Path) -> dict[str, Any]:
+    """The table in a file; empty: none that can be read."""
     try:
         found = json.loads(place.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -219,7 +231,7 @@ def show(title: str, book: dict[str, dict[str, list[list[float | None]]]]) -> No
     """Prints a line for each side and pattern: for each range of sizes, the runs that are packed
     first.
     """
-    console = terminal.console(_WIDTH)
+    console = terminal.console(WIDTH)
     table = Table(
         title=f"{title}: packed first, or sent through shared memory, if runs have up to ... bytes",
         box=SIMPLE_HEAD,

@@ -47,7 +47,9 @@ static int make_arena(void) {
   if (seen != NULL) return 0;
   const int file = memfd_create("device", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, (off_t)kArena) != 0) return 2;
-  seen = mmap(NULL, kArena, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  /* For MPI libraries that are said to take addresses of devices: they may touch it. */
+  const int access = getenv("FAKE_DEVICE_IS_OPEN") != NULL ? PROT_READ | PROT_WRITE : PROT_NONE;
+  seen = mmap(NULL, kArena, access, MAP_SHARED | MAP_NORESERVE, file, 0);
   shadow = mmap(NULL, kArena, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
   close(file);
   return seen == MAP_FAILED || shadow == MAP_FAILED ? 2 : 0;
@@ -260,14 +262,14 @@ __attribute__((destructor)) static void need_nothing_left(void) {
   fprintf(stderr, "fake_driver: an arena is still pinned, or a window mapped, at the end\n");
   abort();
 }
-/* Whether all of this memory is of one allocation or pinned in one piece; 2: an arena; 3: memory
- * that processes share. */
+/* Whether all of this memory is pinned in one piece; 2: an arena; 3: memory that processes share;
+ * 4: one allocation of the device's memory. */
 EXPORT int fake_spans(const void* memory, size_t bytes) {
   if (is_shared((uintptr_t)memory)) return is_shared((uintptr_t)memory + bytes - 1) ? 3 : 0;
-  const struct block* block = find(blocks, (uintptr_t)memory);
-  if (block == NULL) block = find(pins, (uintptr_t)memory);
+  const struct block* const allocated = find(blocks, (uintptr_t)memory);
+  const struct block* const block = allocated != NULL ? allocated : find(pins, (uintptr_t)memory);
   if (block == NULL || (uintptr_t)memory + bytes > block->begin + block->bytes) return 0;
-  return block->is_arena ? 2 : 1;
+  return allocated != NULL && !block->is_managed ? 4 : block->is_arena ? 2 : 1;
 }
 /* The context is gone with what it has pinned and mapped, and there is another one of the same
  * handle. Device memory stays, so that tests need not allocate it again. */

@@ -27,12 +27,17 @@ EXPORT long fake_arena_unpacks;
 // The same for memory that processes share.
 EXPORT long fake_window_packs;
 EXPORT long fake_window_unpacks;
+// The same for other memory of a device.
+EXPORT long fake_device_packs;
+EXPORT long fake_device_unpacks;
 int fake_refuses_plans = 0;
 int fake_fails_to_launch = 0;
 long fake_launches = 0;
 long fake_plans = 0;
 long fake_arena_packs = 0;
 long fake_arena_unpacks = 0;
+long fake_device_packs = 0;
+long fake_device_unpacks = 0;
 long fake_window_packs = 0;
 long fake_window_unpacks = 0;
 
@@ -74,6 +79,7 @@ lacuna_status move(bool packs, const lacuna_gpu_plan* plan, const void* mem, int
   need(where != 0, "the device cannot reach all of the packed data");
   ++fake_launches;
   if (where == 2) ++(packs ? fake_arena_packs : fake_arena_unpacks);
+  if (where == 4) ++(packs ? fake_device_packs : fake_device_unpacks);
   if (where == 3) ++(packs ? fake_window_packs : fake_window_unpacks);
   if (fake_fails_to_launch != 0) return LACUNA_INTERNAL;
   int64_t at = 0;
