@@ -161,9 +161,9 @@ namespace {
 
 constinit std::mutex g_contexts_mutex;
 
-std::vector<Context*>& contexts() {
-  static auto* const all = new std::vector<Context*>;  // as long as the process
-  return *all;
+std::vector<Context*>& contexts() noexcept {
+  static ForEver<std::vector<Context*>> all;
+  return all.value;
 }
 
 // Memory of a pool is of no context alone. The program's current one is taken if it is of the same

@@ -18,6 +18,14 @@
 
 namespace lacuna::device {
 
+// A value that is never destroyed: calls may come while the process ends.
+template <typename T>
+union ForEver {
+  ForEver() noexcept : value() {}
+  ~ForEver() {}
+  T value;
+};
+
 // Where packed data are: where the device can use them itself; in an arena, which is perhaps such
 // memory; or in other memory of the host.
 enum class Packed : uint8_t { kReached, kInArena, kElsewhere };

@@ -23,9 +23,9 @@ constinit std::mutex g_mutex;
 constinit uint64_t g_clock = 0;
 constinit int64_t g_on_devices = 0;  // bytes
 
-std::vector<PackedMemory*>& all() {
-  static auto* const memory = new std::vector<PackedMemory*>;  // as long as the process
-  return *memory;
+std::vector<PackedMemory*>& all() noexcept {
+  static ForEver<std::vector<PackedMemory*>> memory;
+  return memory.value;
 }
 
 bool is_idle(const PackedMemory& memory) { return !memory.is_lent.load(std::memory_order_acquire); }

@@ -51,9 +51,9 @@ constinit std::mutex g_windows_mutex;
 constinit Mapping g_own;
 constinit uint64_t g_last_number = direct::kWanted;
 
-std::vector<Mapping>& mappings() {  // of peers' windows
-  static auto* const all = new std::vector<Mapping>;
-  return *all;
+std::vector<Mapping>& mappings() noexcept {  // of peers' windows
+  static ForEver<std::vector<Mapping>> all;
+  return all.value;
 }
 
 // Gives everything back that a mapping has. After a reset of the device the driver may have done so

@@ -68,6 +68,14 @@ class Handle {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
+// devices.cpp. False: there is no fake driver.
+bool start_device();
+unsigned char* device_memory(size_t bytes);  // null: there is none left
+struct Freed {
+  bool on_device = false;
+  void operator()(unsigned char* memory) const;
+};
+
 // Room for elements of a type with a margin on both sides, all of which is digested.
 class Memory {
  public:
@@ -78,7 +86,7 @@ class Memory {
   void digest_margins(Digest* digest, uint64_t label) const;
 
  private:
-  std::unique_ptr<unsigned char[]> bytes_;
+  std::unique_ptr<unsigned char[], Freed> bytes_;
   size_t size_ = 0, offset_ = 0;
 };
 

@@ -176,7 +176,10 @@ Memory::Memory(MPI_Datatype type, int count, uint64_t seed) {
       std::max<MPI_Aint>({0, true_lb + true_extent, last + true_lb + true_extent});
   size_ = static_cast<size_t>(high - low + 2 * kMargin);
   offset_ = static_cast<size_t>(kMargin - low);
-  bytes_ = std::make_unique_for_overwrite<unsigned char[]>(size_);
+  // With --devices half of all memory is a device's.
+  unsigned char* const on_device = mix(seed, 6) % 2 == 0 ? device_memory(size_) : nullptr;
+  bytes_ = {on_device != nullptr ? on_device : new unsigned char[size_],
+            Freed{.on_device = on_device != nullptr}};
   uint64_t state = mix(seed, 5);
   size_t at = 0;
   for (; at + 8 <= size_; at += 8) {

@@ -62,6 +62,12 @@ class Asked:
     steady: bool = False
     plant: str = ""
     block: int = BLOCK
+    devices: bool = False  # half of the memory is of the fake CUDA device
+
+    @property
+    def fake_device(self) -> Path:
+        """The folder of the fake driver, and of the preload libraries beside the fake mover."""
+        return self.build / "tests" / "interpose" / "device"
 
 
 def settings_of(seed: int, asked: Asked) -> Settings:
@@ -83,6 +89,11 @@ def settings_of(seed: int, asked: Asked) -> Settings:
         options["LACUNA_READ_PEERS"] = "0"
     if rng.random() < 0.1:
         options["LACUNA_POOL_MB"] = "1"
+    if asked.devices:
+        threads = False  # the fake driver is for one
+        rng = Random(f"devices {seed // asked.block}")
+        options["LACUNA_GPU_IPC"] = rng.choice(["0", "1"])
+        options["LACUNA_GPU_STAGING"] = rng.choice(["host", "device"])
     options |= asked.options
     settings = Settings(
         ranks, stops, pauses, refuse, threads, starve, tuple(sorted(options.items()))
@@ -119,6 +130,10 @@ class Job:
             program += ["--pauses", str(settings.pauses), "--refuse", str(settings.refuse)]
             program += ["--plant", asked.plant] if asked.plant else []
         environment = dict(os.environ) | asked.target.environment() | self._library()
+        if asked.devices:
+            program += ["--devices"]
+            environment["LACUNA_TEST_CUDA"] = str(asked.fake_device / "driver" / "libcuda.so.1")
+            environment["FAKE_DEVICE_IS_OPEN"] = "1"
         environment["TMPDIR"] = str(self.folder)  # a launcher that is killed leaves files there
         words = asked.target.command(settings.ranks, program)
         if not self.native:

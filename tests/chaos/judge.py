@@ -41,6 +41,7 @@ def repeat_line(asked: Asked, finding: Finding) -> str:
         "threads": lambda v: "--threads" if v else "--no-threads",
     }
     words += [fixed[name](value) for name, value in asked.fixed.items() if name in fixed]
+    words += ["--devices"] if asked.devices else []
     words += [f"--set {name}={value}" for name, value in asked.options.items()]
     words += [f"--without {step}" for step in asked.without]
     words += [f"--leave-out {asked.leave_out}"] if asked.leave_out else []

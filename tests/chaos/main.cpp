@@ -2,6 +2,7 @@
 //
 // Usage: chaos FOLDER FIRST LAST [--threads] [--pauses N] [--refuse N] [--starve] [--verbose]
 //              [--without STEP] ... [--leave-out N,N,...] [--plant hang|difference|death]
+//              [--devices]
 // Runs the programs of the seeds FIRST to LAST - 1 and writes into FOLDER, for each rank, where it
 // is (state.RANK) and a line for each program (log.RANK). run.py starts and compares them. --plant
 // puts a fault into the last rank's fourth program, to test that it is found.
@@ -140,13 +141,14 @@ int main(int argc, char** argv) {
   const std::string folder = argv[1];
   const uint64_t first = std::strtoull(argv[2], nullptr, 10),
                  last = std::strtoull(argv[3], nullptr, 10);
-  bool starve = false;
+  bool starve = false, devices = false;
   for (int i = 4; i < argc; ++i) {
     const std::string word = argv[i];
     const char* value = i + 1 < argc ? argv[i + 1] : "";
     if (word == "--threads") g_threads = true;
     if (word == "--verbose") g_verbose = true;
     if (word == "--starve") starve = true;
+    if (word == "--devices") devices = true;
     if (word == "--pauses") g_pauses = std::atoi(value);
     if (word == "--refuse") g_refused = std::atoi(value);
     if (word == "--without") g_without.insert(value);
@@ -166,6 +168,9 @@ int main(int argc, char** argv) {
   std::snprintf(g_page->text[0], sizeof(g_page->text[0]), "in MPI_Init");
   signal(SIGUSR2, tell_where);
 
+  // The driver is loaded before MPI_Init, or after it.
+  const bool early = first / 100 % 2 == 0;
+  if (devices && early && !start_device()) return 5;
   int provided = MPI_THREAD_SINGLE;
   if (g_threads) {
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -175,6 +180,7 @@ int main(int argc, char** argv) {
   }
   MPI_Comm_rank(MPI_COMM_WORLD, &test::g_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &test::g_size);
+  if (devices && !early && !start_device()) return 5;
   g_quirks = find_quirks();
   std::vector<char> attached(size_t{16} << 20);
   MPI_Buffer_attach(attached.data(), static_cast<int>(attached.size()));

@@ -48,6 +48,7 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
     parser.add_argument("--refuse", type=int, help="one of so many pieces of memory, in each block")
     parser.add_argument("--no-threads", action="store_true")
     parser.add_argument("--threads", action="store_true", help="two threads in each block")
+    parser.add_argument("--devices", action="store_true", help="half of the memory is a device's")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--without", action="append", default=[], help="a step: callback, freed")
     parser.add_argument("--leave-out", default="", help="steps of the program, by number")
@@ -62,8 +63,6 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
     )
     given = parser.parse_args()
     target = mpis.installed(given.mpi, given.mpi_root)
-    # run.build() looks for the libraries to preload by the environment of this process.
-    os.environ[paths.LIBRARY_DIR] = str(given.build.resolve() / "lib")
     fixed: dict[str, object] = {}
     if given.ranks:
         fixed["ranks"] = given.ranks
@@ -88,7 +87,11 @@ def read_arguments() -> tuple[argparse.Namespace, Asked]:
         given.steady,
         given.plant,
         given.block,
+        given.devices,
     )
+    # run.build() looks for the libraries to preload by the environment of this process.
+    libraries = asked.fake_device if given.devices else asked.build / "lib"
+    os.environ[paths.LIBRARY_DIR] = str(libraries)
     return given, asked
 
 
