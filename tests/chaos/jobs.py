@@ -90,7 +90,6 @@ def settings_of(seed: int, asked: Asked) -> Settings:
     if rng.random() < 0.1:
         options["LACUNA_POOL_MB"] = "1"
     if asked.devices:
-        threads = False  # the fake driver is for one
         rng = Random(f"devices {seed // asked.block}")
         options["LACUNA_GPU_IPC"] = rng.choice(["0", "1"])
         options["LACUNA_GPU_STAGING"] = rng.choice(["host", "device"])

@@ -43,6 +43,12 @@ static unsigned long long context_number = 1;
 static __thread void* stack[kDepth];
 static __thread int depth;
 
+static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+int lock_fake(void) { return pthread_mutex_lock(&mutex) == 0; }
+void unlock_fake(const int* is_locked) {
+  if (*is_locked) pthread_mutex_unlock(&mutex);
+}
+
 static int make_arena(void) {
   if (seen != NULL) return 0;
   const int file = memfd_create("device", MFD_CLOEXEC);
@@ -57,6 +63,7 @@ static int make_arena(void) {
 
 /* Lets the CPU touch device memory, as if it were the host's; or no longer. */
 EXPORT void fake_open(int is_open) {
+  LOCKED;
   if (make_arena() == 0) mprotect(seen, kArena, is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
@@ -72,6 +79,7 @@ static const struct block* find(const struct block* all, uintptr_t address) {
 
 /* Where a device would find this memory; null: it cannot reach it. */
 EXPORT void* fake_reach(const void* memory) {
+  LOCKED;
   const uintptr_t address = (uintptr_t)memory;
   const struct block* block = find(blocks, address);
   if (is_shared(address)) return reach_shared(address);
@@ -100,6 +108,7 @@ static int drop(struct block* all, uintptr_t begin) {
 }
 
 EXPORT int cuInit(unsigned flags) {
+  LOCKED;
   (void)flags;
   return make_arena();
 }
@@ -146,6 +155,7 @@ EXPORT int cuCtxGetId(void* context, unsigned long long* number) {
 
 /* A block that was freed is given again, if it has the same size. */
 EXPORT int cuMemAlloc_v2(uintptr_t* address, size_t bytes) {
+  LOCKED;
   const size_t whole = (bytes + kPage - 1) / kPage * kPage;
   if (make_arena() != 0) return 2;
   for (int i = kBlocks - 1; i >= 0; --i) {
@@ -166,13 +176,17 @@ EXPORT int cuMemAlloc_v2(uintptr_t* address, size_t bytes) {
   return 2;
 }
 EXPORT int cuMemAllocManaged(uintptr_t* address, size_t bytes, unsigned flags) {
+  LOCKED;
   (void)flags;
   void* memory = aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
   if (memory == NULL) return 2;
   *address = (uintptr_t)memory;
   return add(blocks, *address, bytes, 1);
 }
-EXPORT int cuMemFree_v2(uintptr_t address) { return drop(blocks, address); }
+EXPORT int cuMemFree_v2(uintptr_t address) {
+  LOCKED;
+  return drop(blocks, address);
+}
 
 static void* side(uintptr_t address) {
   void* there = fake_reach((void*)address);
@@ -188,6 +202,7 @@ EXPORT int cuMemcpyAsync(uintptr_t to, uintptr_t from, size_t bytes, void* strea
 }
 
 EXPORT int cuStreamCreate(void** stream, unsigned flags) {
+  LOCKED;
   static int streams[64];
   static int count;
   (void)flags;
@@ -226,6 +241,7 @@ static int is_arena(uintptr_t address) {
 }
 
 EXPORT int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
+  LOCKED;
   const uintptr_t begin = (uintptr_t)memory;
   const int of_arena = is_arena(begin);
   (void)flags;
@@ -252,6 +268,7 @@ static int unpin(struct block* pin) {
   return 0;
 }
 EXPORT int cuMemHostUnregister(void* memory) {
+  LOCKED;
   for (int i = 0; i < kPins; ++i)
     if (pins[i].is_used && pins[i].begin == (uintptr_t)memory) return unpin(&pins[i]);
   return 713;
@@ -265,6 +282,7 @@ __attribute__((destructor)) static void need_nothing_left(void) {
 /* Whether all of this memory is pinned in one piece; 2: an arena; 3: memory that processes share;
  * 4: one allocation of the device's memory. */
 EXPORT int fake_spans(const void* memory, size_t bytes) {
+  LOCKED;
   if (is_shared((uintptr_t)memory)) return is_shared((uintptr_t)memory + bytes - 1) ? 3 : 0;
   const struct block* const allocated = find(blocks, (uintptr_t)memory);
   const struct block* const block = allocated != NULL ? allocated : find(pins, (uintptr_t)memory);
@@ -274,6 +292,7 @@ EXPORT int fake_spans(const void* memory, size_t bytes) {
 /* The context is gone with what it has pinned and mapped, and there is another one of the same
  * handle. Device memory stays, so that tests need not allocate it again. */
 EXPORT int fake_reset(void) {
+  LOCKED;
   ++context_number;
   for (int i = 0; i < kPins; ++i)
     if (pins[i].is_used) unpin(&pins[i]);
@@ -281,6 +300,7 @@ EXPORT int fake_reset(void) {
   return 0;
 }
 EXPORT int cuMemHostGetDevicePointer_v2(uintptr_t* address, void* memory, unsigned flags) {
+  LOCKED;
   (void)flags;
   *address = (uintptr_t)memory;
   return find(pins, (uintptr_t)memory) != NULL ? 0 : 1;
@@ -288,6 +308,7 @@ EXPORT int cuMemHostGetDevicePointer_v2(uintptr_t* address, void* memory, unsign
 
 /* CU_POINTER_ATTRIBUTE_CONTEXT, _MEMORY_TYPE, _IS_MANAGED and _DEVICE_ORDINAL. */
 EXPORT int cuPointerGetAttributes(unsigned count, int* attributes, void** data, uintptr_t address) {
+  LOCKED;
   const struct block* block = find(blocks, address);
   const int is_of_device = block != NULL || is_shared(address);
   const int is_pinned = !is_of_device && find(pins, address) != NULL;
@@ -313,6 +334,7 @@ EXPORT int cuPointerGetAttributes(unsigned count, int* attributes, void** data, 
   return 0;
 }
 EXPORT int cuPointerGetAttribute(void* data, int attribute, uintptr_t address) {
+  LOCKED;
   if (find(blocks, address) == NULL && find(pins, address) == NULL) {
     ++fake_queries;
     return 1;

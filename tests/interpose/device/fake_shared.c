@@ -32,9 +32,13 @@ static struct range* range_at(uintptr_t address) {
   return NULL;
 }
 
-int is_shared(uintptr_t address) { return range_at(address) != NULL; }
+int is_shared(uintptr_t address) {
+  LOCKED;
+  return range_at(address) != NULL;
+}
 
 void* reach_shared(uintptr_t address) {
+  LOCKED;
   const struct range* range = range_at(address);
   return range != NULL && range->is_allowed ? range->shadow + (address - range->begin) : NULL;
 }
@@ -59,6 +63,7 @@ EXPORT int cuMemCreate(uint64_t* handle, size_t bytes, const int* kind, unsigned
 EXPORT int cuMemRelease(uint64_t handle) { return close((int)handle - 1) == 0 ? 0 : 1; }
 EXPORT int cuMemAddressReserve(uintptr_t* address, size_t bytes, size_t alignment, uintptr_t wanted,
                                unsigned long long flags) {
+  LOCKED;
   void* memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   (void)alignment, (void)wanted, (void)flags;
   for (int i = 0; i < kRanges && memory != MAP_FAILED; ++i) {
@@ -70,6 +75,7 @@ EXPORT int cuMemAddressReserve(uintptr_t* address, size_t bytes, size_t alignmen
   return 2;
 }
 EXPORT int cuMemAddressFree(uintptr_t address, size_t bytes) {
+  LOCKED;
   struct range* range = range_at(address);
   if (range == NULL || range->begin != address || range->bytes != bytes || range->is_mapped)
     return 1;
@@ -79,6 +85,7 @@ EXPORT int cuMemAddressFree(uintptr_t address, size_t bytes) {
 }
 EXPORT int cuMemMap(uintptr_t address, size_t bytes, size_t offset, uint64_t handle,
                     unsigned long long flags) {
+  LOCKED;
   struct range* range = range_at(address);
   struct stat status;
   int file = (int)handle - 1;
@@ -98,6 +105,7 @@ EXPORT int cuMemMap(uintptr_t address, size_t bytes, size_t offset, uint64_t han
   return 0;
 }
 EXPORT int cuMemUnmap(uintptr_t address, size_t bytes) {
+  LOCKED;
   struct range* range = range_at(address);
   if (range == NULL || !range->is_mapped || range->bytes != bytes) return 1;
   munmap(range->shadow, bytes);
@@ -106,6 +114,7 @@ EXPORT int cuMemUnmap(uintptr_t address, size_t bytes) {
   return 0;
 }
 EXPORT int cuMemSetAccess(uintptr_t address, size_t bytes, const int* access, size_t count) {
+  LOCKED;
   struct range* range = range_at(address);
   /* CUmemAccessDesc: a device, of ordinal 0, to read and write. */
   const int is_right = count == 1 && access[0] == 1 && access[1] == 0 && access[2] == 3;
@@ -126,6 +135,7 @@ EXPORT int cuMemImportFromShareableHandle(uint64_t* handle, void* descriptor, in
 }
 
 void unmap_shared(void) {
+  LOCKED;
   for (int i = 0; i < kRanges; ++i)
     if (ranges[i].is_mapped) cuMemUnmap(ranges[i].begin, ranges[i].bytes);
 }

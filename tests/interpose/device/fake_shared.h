@@ -5,9 +5,15 @@
 #ifndef LACUNA_TESTS_INTERPOSE_DEVICE_FAKE_SHARED_H_
 #define LACUNA_TESTS_INTERPOSE_DEVICE_FAKE_SHARED_H_
 
+#include <pthread.h>
 #include <stdint.h>
 
 #define EXPORT __attribute__((visibility("default")))
+
+/* Until the end of the block, other threads wait. The driver's functions are for any thread. */
+#define LOCKED __attribute__((cleanup(unlock_fake))) int is_locked = lock_fake()
+int lock_fake(void); /* recursive */
+void unlock_fake(const int* is_locked);
 
 /* Whether an address is in a range that is reserved for such memory. */
 int is_shared(uintptr_t address);
