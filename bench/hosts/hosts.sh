@@ -4,7 +4,7 @@
 # TCP. Two are joined by a cable, more by a switch. Makes them, runs a command with them, and removes them.
 #
 #   hosts.sh NUMBER COMMAND...  COMMAND sees in its environment
-#     LACUNA_HOSTS              the addresses, "10.x.y.1,10.x.y.2,..."
+#     LACUNA_HOST_LIST              the addresses, "10.x.y.1,10.x.y.2,..."
 #     LACUNA_HOST_LINK          the name of the card in each of them: lacuna0
 #     LACUNA_HOST_SHELL         a stand-in for ssh: `$LACUNA_HOST_SHELL [OPTIONS] ADDRESS WORDS...` runs WORDS there
 #   and what tells MPI libraries to use those cards alone.
@@ -39,7 +39,7 @@ if [ "${1:-}" = --ssh ]; then  # the stand-in itself
   done
   address=${1#*@}
   shift
-  case ,$LACUNA_HOSTS, in
+  case ,$LACUNA_HOST_LIST, in
     *",$address,"*) on_host "$LACUNA_HOST_NAME-${address##*.}" sh -c "$*" ;;
     *) echo "hosts.sh: no host $address" >&2; exit 255 ;;
   esac
@@ -145,11 +145,11 @@ for i in $numbers; do
 done
 
 folder=$(mktemp -d)
-LACUNA_HOSTS=$net.1
-for i in $numbers; do [ "$i" -eq 1 ] || LACUNA_HOSTS=$LACUNA_HOSTS,$net.$i; done
+LACUNA_HOST_LIST=$net.1
+for i in $numbers; do [ "$i" -eq 1 ] || LACUNA_HOST_LIST=$LACUNA_HOST_LIST,$net.$i; done
 LACUNA_HOST_SHELL=$folder/ssh
 for i in $numbers; do cat /proc/sys/kernel/random/uuid >"$folder/boot_id-$i"; done
-export LACUNA_HOSTS LACUNA_HOST_SHELL
+export LACUNA_HOST_LIST LACUNA_HOST_SHELL
 # UCX would communicate through the memory that all hosts share, as they are one machine.
 export UCX_TLS=tcp,self UCX_NET_DEVICES=lacuna0 FI_PROVIDER=tcp
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=lacuna0

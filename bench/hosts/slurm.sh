@@ -7,7 +7,7 @@
 # Exit codes: COMMAND's own; 77, for a test to skip, if Slurm is not installed. The daemons run as root, without
 # cgroups, and keep all they write in a folder that is removed at the end.
 set -eu
-if [ -z "${LACUNA_HOSTS:-}" ] || [ $# -eq 0 ]; then
+if [ -z "${LACUNA_HOST_LIST:-}" ] || [ $# -eq 0 ]; then
   echo "usage: hosts.sh NUMBER slurm.sh COMMAND..." >&2
   exit 2
 fi
@@ -33,7 +33,7 @@ mkdir -m 700 "$folder/munge"
 head -c 1024 /dev/urandom >"$folder/munge/key"
 chmod 600 "$folder/munge/key"
 mkdir "$folder/state" "$folder/pmix" "$folder/cgroup"
-nodes=$(for address in $(echo "$LACUNA_HOSTS" | tr , ' '); do
+nodes=$(for address in $(echo "$LACUNA_HOST_LIST" | tr , ' '); do
   host=$LACUNA_HOST_NAME-${address##*.}
   echo "NodeName=$host NodeAddr=$address CPUs=64 State=UNKNOWN"
 done)
@@ -66,7 +66,7 @@ export SLURM_CONF
 munged --socket="$folder/munge.socket" --key-file="$folder/munge/key" --pid-file="$folder/munge/pid" \
   --log-file="$folder/munge/log" --seed-file="$folder/munge/seed" --foreground >/dev/null 2>&1 &
 slurmctld -D -f "$SLURM_CONF" >/dev/null 2>&1 &
-for address in $(echo "$LACUNA_HOSTS" | tr , ' '); do
+for address in $(echo "$LACUNA_HOST_LIST" | tr , ' '); do
   # Hosts have shared memory and PMIx's folder of their own. Here files of two hosts would have the same names.
   mkdir "$folder/pmix-$address"
   "$LACUNA_HOST_SHELL" "$address" "mount --bind $folder/pmix-$address $folder/pmix && \
@@ -84,5 +84,5 @@ if [ "${ready:-0}" != "$number" ]; then
   exit 1
 fi
 # Jobs do not need them, and lacuna would take them for options.
-unset LACUNA_HOSTS LACUNA_HOST_SHELL LACUNA_HOST_NAME LACUNA_HOST_LINK
+unset LACUNA_HOST_LIST LACUNA_HOST_SHELL LACUNA_HOST_NAME LACUNA_HOST_LINK
 "$@"

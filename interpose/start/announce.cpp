@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/options.hpp"
+#include "interpose/direct/node/peers.hpp"
 #include "interpose/direct/pipeline/pipeline.hpp"
 #include "interpose/library/next.hpp"
 #include "interpose/library/runtime.hpp"
@@ -94,8 +95,11 @@ void log_on(bool is_direct, bool is_inside) {
   const CpuChoice& cpu = cpu_in_force();
   sentence.append("; CPU: ").append(cpu.row->name).append(" (").append(cpu.why).append(")");
   sentence.append("; table: ").append(rt.table->source).append("; ");
-  sentence += is_direct ? "shared-memory path on" : "shared-memory path off";
-  if (!option_flag(OptionId::kDirect))
+  const bool is_alone = is_direct && direct::peers().size() == 1;  // it has pieces alone
+  sentence += is_direct && !is_alone ? "shared-memory path on" : "shared-memory path off";
+  if (is_alone)
+    sentence += ": no other rank is on this node";
+  else if (!option_flag(OptionId::kDirect))
     sentence += " (LACUNA_DIRECT=0)";
   else if (rt.spawned)
     sentence += ": this job was spawned";

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -157,6 +158,9 @@ std::string_view why_nodes_disagree(direct::AllNodes found) noexcept {
     case direct::AllNodes::kAgreed:
       return "";
     case direct::AllNodes::kNoNotes:
+      if (runtime().flavour == Flavour::kIntelMpi && std::getenv("SLURM_STEP_ID") != nullptr)
+        return "srun tells only by PMI2 whether all ranks run lacuna; remedy: srun --mpi=pmi2 and "
+               "I_MPI_PMI_LIBRARY=libpmi2.so.0, or LACUNA_PIPELINE=1 if all ranks run lacuna";
       return "the launcher does not tell whether all ranks run lacuna (MPI_Publish_name); remedy: "
              "LACUNA_PIPELINE=1 if they do";
     case direct::AllNodes::kAbsent:

@@ -37,7 +37,7 @@ MPIS = ("mpich", "openmpi", "intelmpi")
 
 
 # The addresses of the hosts that hosts.sh has made: one rank on each.
-HOSTS = tuple(os.environ["LACUNA_HOSTS"].split(",")) if "LACUNA_HOSTS" in os.environ else ()
+HOSTS = tuple(os.environ["LACUNA_HOST_LIST"].split(",")) if "LACUNA_HOST_LIST" in os.environ else ()
 
 
 def start(mpi: str, root: Path, ranks: int, program: list[str]) -> list[str]:

@@ -45,7 +45,7 @@ class Hosts:
 
 # What hosts.sh reads, and what it sets.
 _RATE_NAME, _DELAY_NAME = "LACUNA_LINK_RATE", "LACUNA_LINK_DELAY"
-_NAMES, _AGENT, _LINK = "LACUNA_HOSTS", "LACUNA_HOST_SHELL", "LACUNA_HOST_LINK"
+_NAMES, _AGENT, _LINK = "LACUNA_HOST_LIST", "LACUNA_HOST_SHELL", "LACUNA_HOST_LINK"
 
 
 def named(words: str, agent: str | None) -> Hosts:

@@ -94,10 +94,10 @@ def test_wrong_words(lacuna, words, told):
 
 
 def test_hosts_that_are_there_already_are_those_asked_for(lacuna):
-    there = {"LACUNA_HOSTS": "a,b", "LACUNA_LINK_RATE": "1gbit"}
+    there = {"LACUNA_HOST_LIST": "a,b", "LACUNA_LINK_RATE": "1gbit"}
     for words in (("--namespaces", 4), ("--rate", "10gbit"), ("--delay", "10us")):
         result = lacuna("bench", "nodes", *words, **there)
-        one_line_error(result, 2, "LACUNA_HOSTS names hosts that are there already")
+        one_line_error(result, 2, "LACUNA_HOST_LIST names hosts that are there already")
 
 
 def test_a_machine_without_namespaces_says_what_is_missing(lacuna, tmp_path):

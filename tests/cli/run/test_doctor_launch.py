@@ -111,7 +111,9 @@ def test_tools_and_complaints(tmp_path):
     value = f"{ours}:{tool}:/lib/x86_64-linux-gnu/libm.so.6"
     assert facts.preloaded_tools(value) == ([], [str(tool)])
     assert facts.preloaded_tools(f"{tool} {ours}") == ([str(tool)], [])
-    said = launch.complaints([OFF, "LACUNA_DRECT is not an option", "x; remedy: y"])
+    said = launch.complaints(
+        [OFF, "pipelined messages off: why", "LACUNA_DRECT is not an option", "x; remedy: y"]
+    )
     assert [(one.level, one.found) for one in said] == [
         (WARNING, "LACUNA_DRECT is not an option"),
         (WARNING, "x"),

@@ -32,6 +32,7 @@ PIECES = "messages between nodes pipelined"
         ),
         ([f"{OFF} (LACUNA_DIRECT=0)"], (RANK, OTHER), True, WARNING, "unset LACUNA_DIRECT"),
         ([f"{OFF} (LACUNA_DIRECT=0)"], (RANK, OTHER), False, WARNING, "set LACUNA_DIRECT=1"),
+        ([f"{OFF}: no other rank is on this node"], (RANK, OTHER, FAR), False, OK, "of rank 0"),
         ([f"{OFF}: this job was spawned"], (RANK, OTHER), False, WARNING, "spawned"),
         (
             [OFF, "shared-memory path off: the launcher does not give the job's id"],

@@ -20,7 +20,7 @@ if [ "${launcher%%:*}" = srun ]; then
   exec srun --quiet --mpi="${launcher#*:}" -N 2 -n "$ranks" --ntasks-per-node="$each" \
     --export=ALL,LD_PRELOAD="$preload" "$@"
 fi
-first=${LACUNA_HOSTS%,*} second=${LACUNA_HOSTS#*,}
+first=${LACUNA_HOST_LIST%,*} second=${LACUNA_HOST_LIST#*,}
 if "$launcher" --version 2>/dev/null | grep -qi 'open *mpi\|open-mpi\|prte'; then
   case $("$launcher" --version 2>/dev/null) in
     *' 4.'*) agent="--mca plm_rsh_agent" spread="--map-by node --oversubscribe" ;;

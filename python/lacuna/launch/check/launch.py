@@ -27,6 +27,7 @@ _ON, _OFF = "on: lacuna ", "off: "
 _PATH_OFF = "shared-memory path off: "
 _PIECES_OFF = "pipelined messages off: "
 _BY_OPTION = "shared-memory path off (LACUNA_DIRECT=0)"
+_ALONE = "no other rank is on this node"
 # A word of what the log says of the shared-memory path: the remedy.
 _PATH_REMEDIES = (
     ("the launcher does not give", "start the ranks with the MPI library's own launcher"),
@@ -266,6 +267,8 @@ def shared_path(log: Sequence[str], ranks: Sequence[Rank], set_off: bool) -> Fin
     reasons = [line.removeprefix(_PATH_OFF) for line in log if line.startswith(_PATH_OFF)]
     told = [part for part in parts if part.startswith("shared-memory path off")]
     reasons = reasons or [part.removeprefix(_PATH_OFF) for part in told] or ["the log does not say"]
+    if reasons[0].startswith(_ALONE):  # other nodes do not say so
+        return ok(name, "off on the node of rank 0, which has one rank")
     remedies = [remedy for words, remedy in _PATH_REMEDIES if words in reasons[0]]
     return warning(name, f"off: {reasons[0]}", [*remedies, "see lacuna docs questions"][0])
 
@@ -330,7 +333,7 @@ def tools(facts: Program, before: Sequence[str], behind: Sequence[str]) -> Findi
 
 def complaints(log: Sequence[str]) -> list[Finding]:
     """What else lacuna says in the ranks."""
-    known = (_ON, _OFF, _PATH_OFF, "the table ")
+    known = (_ON, _OFF, _PATH_OFF, _PIECES_OFF, "the table ")
     return [
         warning("log", what, remedy or "see lacuna docs options")
         for what, _, remedy in (
