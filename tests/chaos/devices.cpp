@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Memory of the fake CUDA device (tests/interpose/device). Here the CPU may touch it, too
-// (FAKE_DEVICE_IS_OPEN), so the MPI library alone does all that it does with memory of the host.
+// (LACUNA_TEST_CUDA_IS_OPEN), so the MPI library alone does all that it does with memory of the
+// host.
 #include <dlfcn.h>
 
 #include <bit>

@@ -132,7 +132,7 @@ class Job:
         if asked.devices:
             program += ["--devices"]
             environment["LACUNA_TEST_CUDA"] = str(asked.fake_device / "driver" / "libcuda.so.1")
-            environment["FAKE_DEVICE_IS_OPEN"] = "1"
+            environment["LACUNA_TEST_CUDA_IS_OPEN"] = "1"
         environment["TMPDIR"] = str(self.folder)  # a launcher that is killed leaves files there
         words = asked.target.command(settings.ranks, program)
         if not self.native:

@@ -226,13 +226,13 @@ lacuna_interpose_test(device.starved DEPTH VARIATION ENV ${fake_device} LACUNA_D
   SHELL ${in_device_folder} TOPICS @device @device_direct)
 # Packed into memory of the device, by a library that is said to take its addresses.
 foreach(direct 0 1)
-  set(on_device ${fake_device} FAKE_DEVICE_IS_OPEN=1 LACUNA_GPU_STAGING=device LACUNA_DIRECT=${direct})
+  set(on_device ${fake_device} LACUNA_TEST_CUDA_IS_OPEN=1 LACUNA_GPU_STAGING=device LACUNA_DIRECT=${direct})
   lacuna_interpose_test(device.staging.${direct} DEPTH VARIATION ENV ${on_device} SHELL ${in_device_folder}
     TOPICS device_staging)
   lacuna_interpose_test(device.staging.all.${direct} DEPTH VARIATION ENV ${on_device} SHELL ${in_device_folder}
     TOPICS @device)
 endforeach()
-lacuna_interpose_test(device.staging.ends DEPTH VARIATION ENV ${fake_device} FAKE_DEVICE_IS_OPEN=1
+lacuna_interpose_test(device.staging.ends DEPTH VARIATION ENV ${fake_device} LACUNA_TEST_CUDA_IS_OPEN=1
   LACUNA_GPU_STAGING=device LACUNA_DIRECT=0 SHELL ${in_device_folder} TOPICS device_staging_ends)
 # Through device memory that ranks share.
 foreach(topic device_windows device_windows_order device_windows_truncated device_windows_fail device_windows_reset

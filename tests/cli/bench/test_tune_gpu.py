@@ -14,7 +14,7 @@ from lacuna.tune import devices
 _FAKE = BUILD / "tests" / "interpose" / "device"
 _ENVIRONMENT = {
     "LACUNA_TEST_CUDA": str(_FAKE / "driver" / "libcuda.so.1"),
-    "FAKE_DEVICE_IS_OPEN": "1",
+    "LACUNA_TEST_CUDA_IS_OPEN": "1",
     "LACUNA_GPU_STAGING": "device",
 }
 

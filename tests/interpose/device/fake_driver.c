@@ -54,7 +54,8 @@ static int make_arena(void) {
   const int file = memfd_create("device", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, (off_t)kArena) != 0) return 2;
   /* For MPI libraries that are said to take addresses of devices: they may touch it. */
-  const int access = getenv("FAKE_DEVICE_IS_OPEN") != NULL ? PROT_READ | PROT_WRITE : PROT_NONE;
+  const int access =
+      getenv("LACUNA_TEST_CUDA_IS_OPEN") != NULL ? PROT_READ | PROT_WRITE : PROT_NONE;
   seen = mmap(NULL, kArena, access, MAP_SHARED | MAP_NORESERVE, file, 0);
   shadow = mmap(NULL, kArena, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
   close(file);

@@ -84,6 +84,20 @@ long fake_count(const char* name) {
 
 namespace {
 
+bool is_on_one_node() {
+  static const bool found = [] {
+    MPI_Comm node = MPI_COMM_NULL;
+    int size = 0;
+    lacuna(false);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &size);
+    MPI_Comm_free(&node);
+    lacuna(true);
+    return size == g_size;
+  }();
+  return found;
+}
+
 bool has(const char* variable, const char* value) {
   const char* const found = std::getenv(variable);
   return found != nullptr && std::string(found) == value;
@@ -93,7 +107,7 @@ bool has(const char* variable, const char* value) {
 
 DirectMoves::DirectMoves()
     : are_counted_(g_direct && g_size > 1 && is_fake_device() && has("LACUNA_ALWAYS", "1") &&
-                   std::getenv("LACUNA_ARENA_MB") == nullptr) {
+                   std::getenv("LACUNA_ARENA_MB") == nullptr && is_on_one_node()) {
   if (!are_counted_) return;
   packs_ = packs();
   unpacks_ = unpacks();

@@ -2,7 +2,7 @@
 //
 // Packed data in memory of the device, for MPI libraries that take its addresses
 // (LACUNA_GPU_STAGING=device). The fake driver lets the CPU touch its memory here
-// (FAKE_DEVICE_IS_OPEN), as if the library knew how to.
+// (LACUNA_TEST_CUDA_IS_OPEN), as if the library knew how to.
 #include <dlfcn.h>
 
 #include <string>

