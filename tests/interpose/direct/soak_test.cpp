@@ -87,10 +87,10 @@ class Soak {
     exchange(order, letters[me_], letters[1 - me_]);
     return static_cast<int64_t>(letters[0].size() + letters[1].size());
   }
-  // One message that fills an arena of 1 MiB but for its header. If it is found in the arena,
-  // nothing else was left there.
+  // One message that fills an arena of 1 MiB but for its three front pages. If it is found in the
+  // arena, nothing else was left there.
   void check_empty() {
-    constexpr int kAll = ((1 << 20) - 8192 - 512) / 8;
+    constexpr int kAll = ((1 << 20) - 12288 - 512) / 8;
     std::vector<double> all(2 * kAll), got(kAll);
     MPI_Barrier(pair_);
     for (const int sender : {0, 1}) {
