@@ -24,7 +24,8 @@ bool is_outline(const Type& type) noexcept {
 
 }  // namespace
 
-Scope::Scope(void* context) noexcept : is_in_(driver()->push_context(context) == 0) {
+Scope::Scope(const Context& context) noexcept
+    : is_in_(context.is_alive() && driver()->push_context(context.handle()) == 0) {
   if (is_in_) driver()->exchange_capture_mode(&mode_);
 }
 
@@ -37,20 +38,31 @@ Scope::~Scope() {
 
 bool Context::open() noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const Scope scope(handle_);
+  const Scope scope(*this);
   if (!scope.is_in() || (stream_ == nullptr && driver()->create_stream(&stream_, 0) != 0))
     return false;
   bounce_ = lend_packed_memory(kBounce, Lies::kOnHost, this);
   return bounce_ != nullptr;
 }
 
+bool Context::is_alive() const noexcept {
+  unsigned long long number = 0;
+  return driver()->context_number(handle_, &number) == 0 && number == number_;
+}
+
+void Context::retire() noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (bounce_ != nullptr) bounce_->is_lent.store(false, std::memory_order_release);
+  bounce_ = nullptr;
+}
+
 PackedMemory* Context::lend(int64_t bytes, Lies where) noexcept {
-  const Scope scope(handle_);
+  const Scope scope(*this);
   return scope.is_in() ? lend_packed_memory(bytes, where, this) : nullptr;
 }
 
 bool Context::is_free() noexcept {
-  const Scope scope(handle_);
+  const Scope scope(*this);
   int status = 0;
   return scope.is_in() && driver()->is_capturing(kLegacyStream, &status) == 0 && status == 0;
 }
@@ -87,7 +99,7 @@ lacuna_gpu_plan* Context::find(const Plan& plan, int64_t count) noexcept try {
 
 bool Context::make_plan(const PlanPtr& plan, int64_t count) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const Scope scope(handle_);
+  const Scope scope(*this);
   return scope.is_in() && find(*plan, count) != nullptr;
 }
 
@@ -115,15 +127,15 @@ bool Context::through_bounce(bool packs, const lacuna_gpu_plan* plan, const void
 }
 
 bool Context::reaches(const std::byte* in_arena, int64_t bytes) noexcept {
-  const Scope scope(handle_);
+  const Scope scope(*this);
   return scope.is_in() && use_arena(in_arena, bytes, this);
 }
 
 bool Context::move(bool packs, const Plan& plan, int64_t count, const void* mem, int64_t bytes,
                    std::byte* packed, Packed where) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const Scope scope(handle_);
-  const lacuna_gpu_plan* const there = scope.is_in() ? find(plan, count) : nullptr;
+  const Scope scope(*this);
+  const lacuna_gpu_plan* const there = scope.is_in() && is_open() ? find(plan, count) : nullptr;
   if (there == nullptr) return false;
   ArenaUse used;
   if (where == Packed::kInArena) used = use_arena(packed, bytes, this);
@@ -140,15 +152,15 @@ bool Context::copy_and_wait(void* to, const void* from, int64_t bytes) noexcept 
 
 bool Context::copy(void* to, const void* from, int64_t bytes) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const Scope scope(handle_);
+  const Scope scope(*this);
   return scope.is_in() && copy_and_wait(to, from, bytes);
 }
 
 // A copy must not go beyond a pinned range, and a part of this memory may be pinned.
 bool Context::copy_to_host(std::byte* to, const std::byte* from, int64_t bytes) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const Scope scope(handle_);
-  bool ok = scope.is_in();
+  const Scope scope(*this);
+  bool ok = scope.is_in() && is_open();
   for (int64_t begin = 0; ok && begin < bytes; begin += kBounce) {
     const int64_t size = std::min(kBounce, bytes - begin);
     ok = copy_and_wait(bounce_->buffer.data, from + begin, size);
@@ -198,9 +210,27 @@ Context* context_of(const DevicePlace& place) noexcept try {
   }
   auto* const made = new Context(handle, number, place.ordinal);
   contexts().push_back(made);
+  for (Context* context : contexts())
+    if (made->replaces(*context)) context->retire();
   return made->open() ? made : nullptr;
 } catch (...) {
   return nullptr;
+}
+
+SomeContext::SomeContext(int ordinal) noexcept {
+  {
+    const std::lock_guard<std::mutex> lock(g_contexts_mutex);
+    for (Context* context : contexts())
+      if (context->is_of(ordinal) && context->is_open() && context->is_alive()) found_ = context;
+  }
+  void* handle = nullptr;
+  if (found_ != nullptr || shared_memory()->retain_context(&handle, ordinal) != 0) return;
+  retained_ = ordinal;
+  found_ = context_of({.context = handle, .ordinal = ordinal});
+}
+
+SomeContext::~SomeContext() {
+  if (retained_ >= 0) shared_memory()->release_context(retained_);
 }
 
 }  // namespace lacuna::device

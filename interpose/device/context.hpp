@@ -30,11 +30,14 @@ union ForEver {
 // memory; or in other memory of the host.
 enum class Packed : uint8_t { kReached, kInArena, kElsewhere };
 
+class Context;
+
 // Makes a context the current one of this thread, and lets the driver do what it forbids while any
-// stream of the program is captured.
+// stream of the program is captured. Not one that is gone: CUDA's driver would take it, and a call
+// with a stream of it may then crash.
 class Scope {
  public:
-  explicit Scope(void* context) noexcept;
+  explicit Scope(const Context& context) noexcept;
   ~Scope();
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
@@ -57,6 +60,8 @@ class Context {
   bool is_of(int ordinal) const { return ordinal_ == ordinal; }
   void* handle() const { return handle_; }
   int ordinal() const { return ordinal_; }
+  // Whether it still exists: not after a reset of the device, for example.
+  bool is_alive() const noexcept;
   // Whether this is a later one with the same handle: then the former one is gone.
   bool replaces(const Context& other) const {
     return handle_ == other.handle_ && number_ != other.number_;
@@ -64,6 +69,8 @@ class Context {
   // Makes what every move needs. False: the driver refuses, or there is no memory now.
   bool open() noexcept;
   bool is_open() const noexcept { return bounce_ != nullptr; }
+  // Gives back what is not the context's own, once it is gone.
+  void retire() noexcept;
   // Whether work may be enqueued now: not while a stream that waits for the default one is
   // captured.
   bool is_free() noexcept;
@@ -108,6 +115,20 @@ class Context {
 
 // The context of a place; made at first. Null: none that lacuna can use.
 Context* context_of(const DevicePlace& place) noexcept;
+
+// Some context of a device. If lacuna knows none, the primary one is used as long as this exists.
+class SomeContext {
+ public:
+  explicit SomeContext(int ordinal) noexcept;
+  ~SomeContext();
+  SomeContext(const SomeContext&) = delete;
+  SomeContext& operator=(const SomeContext&) = delete;
+  Context* get() const noexcept { return found_; }  // null: there is none
+
+ private:
+  Context* found_ = nullptr;
+  int retained_ = -1;
+};
 
 }  // namespace lacuna::device
 

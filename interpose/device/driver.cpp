@@ -47,7 +47,9 @@ bool find(SharedMemory* memory) noexcept {
          need(&memory->unreserve, "cuMemAddressFree") && need(&memory->map, "cuMemMap") &&
          need(&memory->unmap, "cuMemUnmap") && need(&memory->allow, "cuMemSetAccess") &&
          need(&memory->to_descriptor, "cuMemExportToShareableHandle") &&
-         need(&memory->from_descriptor, "cuMemImportFromShareableHandle");
+         need(&memory->from_descriptor, "cuMemImportFromShareableHandle") &&
+         need(&memory->retain_context, "cuDevicePrimaryCtxRetain") &&
+         need(&memory->release_context, "cuDevicePrimaryCtxRelease_v2");
 }
 
 constexpr char kMover[] = "liblacuna-cuda.so";

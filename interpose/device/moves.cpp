@@ -44,7 +44,9 @@ Context* context_at(const void* data) noexcept {
 bool move(bool packs, const Plan& plan, int64_t count, const void* mem, int64_t bytes,
           std::byte* packed) noexcept {
   const bool is_shared = is_in_arena(packed);
-  const PackedMemory* const lent = is_shared ? nullptr : packed_memory_at(packed);
+  const PackedMemory* lent = is_shared ? nullptr : packed_memory_at(packed);
+  // A persistent request may start again after a reset: then its memory is the host's alone.
+  if (lent != nullptr && !lent->is_on_device() && !lent->owner->is_alive()) lent = nullptr;
   Context* const context = lent != nullptr ? lent->owner : context_at(address(mem, plan.offset()));
   if (context == nullptr) return fail();
   const bool is_reached = lent != nullptr || user_of_window(packed) == context ||
@@ -96,6 +98,11 @@ bool is_device_memory(const std::byte* packed) noexcept {
   return lent != nullptr && lent->is_on_device();
 }
 
+bool leave_device_memory(Staging* staging, int64_t bytes) noexcept {
+  if (is_device_memory(staging->data())) *staging = borrow_pinned(bytes);
+  return static_cast<bool>(*staging);
+}
+
 bool read_packed(const std::byte* packed, int64_t bytes, void* to) noexcept {
   const PackedMemory* const lent = packed_memory_at(packed);
   if (lent != nullptr && lent->is_on_device())
@@ -121,6 +128,7 @@ const std::byte* payload_in_window(const direct::Token& token, direct::Region* r
                                    const void* on_device) noexcept {
   const auto offset = token.offset + static_cast<int64_t>(sizeof(direct::Region));
   Context* const context = on_device != nullptr ? context_at(on_device) : nullptr;
+  enter_window();
   if (context != nullptr) {
     const std::byte* const there =
         place_in_window(token.sender, region->window, offset, token.bytes, context);

@@ -41,6 +41,9 @@ Staging borrow_for_library(int64_t bytes) noexcept;
 void use_device_memory_from(int64_t bytes) noexcept;
 // Whether borrowed memory is a device's, which the CPU must not touch.
 bool is_device_memory(const std::byte* packed) noexcept;
+// Exchanges such memory for pinned memory of the host: a persistent request must outlive a reset of
+// the device. False: memory was refused.
+bool leave_device_memory(Staging* staging, int64_t bytes) noexcept;
 // Copies from borrowed memory, wherever it lies. False: the device has failed.
 bool read_packed(const std::byte* packed, int64_t bytes, void* to) noexcept;
 
@@ -54,6 +57,7 @@ WindowPlace window_for(const Plan& plan, const void* mem, const direct::Region* 
                        int64_t bytes, const direct::Peer& to) noexcept;
 // A payload that its sender has packed into a window: in the window, if the device that has
 // `on_device` reaches it; else in the region, to which it is copied. Null: the device has failed.
+// In any case leave_window() must follow (windows.hpp), when the payload has been unpacked.
 const std::byte* payload_in_window(const direct::Token& token, direct::Region* region,
                                    const void* on_device) noexcept;
 // Memory of a device has received data from a peer, through its arena: perhaps the next ones can

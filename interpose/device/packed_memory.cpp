@@ -148,6 +148,7 @@ const PackedMemory* packed_memory_at(const std::byte* address) noexcept {
   const std::lock_guard<std::mutex> lock(g_mutex);
   const auto at = reinterpret_cast<uintptr_t>(address);
   for (const PackedMemory* one : all()) {
+    if (is_idle(*one)) continue;  // after a reset the program may have memory there
     if (at - reinterpret_cast<uintptr_t>(one->buffer.data) <
         static_cast<uintptr_t>(one->buffer.capacity))
       return one;

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/device/windows.hpp"
 
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/options.hpp"
 #include "interpose/device/context.hpp"
+#include "interpose/device/descriptor.hpp"
 #include "interpose/device/driver.hpp"
 #include "interpose/direct/arena/arena.hpp"
 #include "interpose/observe/log.hpp"
@@ -23,15 +20,15 @@ namespace {
 
 using direct::WindowPage;
 
-// Mapped memory of a window, of this rank's or of a peer's.
+// Mapped memory of a window, of this rank's or of a peer's. The descriptor stays, so that it can be
+// mapped again for another context when its user is gone.
 struct Mapping {
   uint32_t peer = 0;
   uint64_t window = 0;
   Context* user = nullptr;
-  uint64_t handle = 0;
   uintptr_t begin = 0;  // 0: it was refused
   int64_t bytes = 0;
-  int descriptor = -1;  // of this rank's own window
+  Descriptor descriptor{};
 
   bool has(uintptr_t address) const noexcept {
     return begin != 0 && address - begin < static_cast<uintptr_t>(bytes);
@@ -50,41 +47,43 @@ static_assert(sizeof(Proof) <= direct::kFrontBytes);
 constinit std::mutex g_windows_mutex;
 constinit Mapping g_own;
 constinit uint64_t g_last_number = direct::kWanted;
+constinit int g_inside = 0;  // threads that are moving payloads of windows
 
 std::vector<Mapping>& mappings() noexcept {  // of peers' windows
   static ForEver<std::vector<Mapping>> all;
   return all.value;
 }
 
-// Gives everything back that a mapping has. After a reset of the device the driver may have done so
-// before: then it refuses, and nothing is lost.
+// After a reset of the device the driver may have done so before: then it refuses, and nothing is
+// lost.
 void unmap(Mapping* mapping) noexcept {
-  const SharedMemory& memory = *shared_memory();
+  if (mapping->begin == 0) return;
   const auto bytes = static_cast<size_t>(mapping->bytes);
-  if (mapping->begin != 0) {
-    memory.unmap(mapping->begin, bytes);
-    memory.unreserve(mapping->begin, bytes);
-  }
-  if (mapping->handle != 0) memory.release(mapping->handle);
-  if (mapping->descriptor >= 0) close(mapping->descriptor);
+  shared_memory()->unmap(mapping->begin, bytes);
+  shared_memory()->unreserve(mapping->begin, bytes);
   mapping->begin = 0;
-  mapping->handle = 0;
-  mapping->descriptor = -1;
 }
 
-// Maps the memory of a handle for the device of a mapping's user.
-bool map(Mapping* mapping) noexcept {
+void give_back(Mapping* mapping) noexcept {
+  unmap(mapping);
+  mapping->descriptor.drop();
+}
+
+// Maps memory for the device of a mapping's user. Ends with the handle: the mapping keeps the
+// memory.
+bool map(Mapping* mapping, uint64_t handle) noexcept {
   const SharedMemory& memory = *shared_memory();
   const auto bytes = static_cast<size_t>(mapping->bytes);
   const Access access{.location = {.ordinal = mapping->user->ordinal()}};
   uintptr_t begin = 0;
-  if (memory.reserve(&begin, bytes, 0, 0, 0) != 0) return false;
-  if (memory.map(begin, bytes, 0, mapping->handle, 0) != 0) {
+  bool is_mapped = memory.reserve(&begin, bytes, 0, 0, 0) == 0;
+  if (is_mapped && memory.map(begin, bytes, 0, handle, 0) != 0) {
     memory.unreserve(begin, bytes);
-    return false;
+    is_mapped = false;
   }
-  mapping->begin = begin;
-  return memory.allow(begin, bytes, &access, 1) == 0;
+  memory.release(handle);
+  if (is_mapped) mapping->begin = begin;
+  return is_mapped && memory.allow(begin, bytes, &access, 1) == 0;
 }
 
 Proof proof_of(const Mapping& window) noexcept {
@@ -100,10 +99,12 @@ bool create(Mapping* own) noexcept {
   if (memory.granularity(&unit, &kind, kRecommended) != 0 || unit == 0) return false;
   const auto wanted = static_cast<size_t>(std::min(direct::arena_bytes(), direct::kKeptPagesBytes));
   own->bytes = static_cast<int64_t>((wanted + unit - 1) / unit * unit);
-  if (memory.create(&own->handle, static_cast<size_t>(own->bytes), &kind, 0) != 0) return false;
-  if (!map(own) || memory.to_descriptor(&own->descriptor, own->handle, kind.handles, 0) != 0)
-    return false;
-  fcntl(own->descriptor, F_SETFD, FD_CLOEXEC);
+  uint64_t handle = 0;
+  if (memory.create(&handle, static_cast<size_t>(own->bytes), &kind, 0) != 0) return false;
+  int descriptor = -1;
+  if (memory.to_descriptor(&descriptor, handle, kind.handles, 0) == 0)
+    own->descriptor.take(descriptor);
+  if (!map(own, handle) || !own->descriptor) return false;
   const Proof proof = proof_of(*own);
   return own->user->copy(reinterpret_cast<void*>(own->begin), &proof, sizeof(proof));
 }
@@ -112,55 +113,30 @@ bool create(Mapping* own) noexcept {
 void make_own_window(Context* user) noexcept {
   WindowPage& page = direct::window_page(direct::own_arena());
   page.number.store(0, std::memory_order_release);
-  unmap(&g_own);
+  const Scope scope(*user);
+  give_back(&g_own);
   g_own = {.peer = direct::own_index(), .window = ++g_last_number, .user = user};
-  const Scope scope(user->handle());
   if (!scope.is_in() || !create(&g_own)) {
-    unmap(&g_own);
+    give_back(&g_own);
     return;
   }
   page.bytes = g_own.bytes;
-  page.descriptor = g_own.descriptor;
+  page.descriptor = g_own.descriptor.number();
   page.number.store(g_own.window, std::memory_order_release);
 }
 
-// A descriptor of another process. Below 0: the system does not allow it.
-int take_descriptor(int32_t pid, int descriptor) noexcept {
-#if defined(SYS_pidfd_open) && defined(SYS_pidfd_getfd)
-  const long process = syscall(SYS_pidfd_open, pid, 0);
-  if (process < 0) return -1;
-  const long found = syscall(SYS_pidfd_getfd, static_cast<int>(process), descriptor, 0);
-  const int error = errno;
-  close(static_cast<int>(process));
-  errno = error;
-  return static_cast<int>(found);
-#else
-  errno = ENOSYS;
-  return -1;
-#endif
-}
-
-// Whether descriptors of a peer's can be taken: without, it need not make a window. Tried with a
-// number that no process has.
-bool may_take_descriptors(const direct::Peer& peer) noexcept {
-  constexpr int kNone = 0x7FFFFFFF;
-  return take_descriptor(peer.pid, kNone) >= 0 || errno == EBADF;
-}
-
 // False: this rank cannot map it.
-bool import(const direct::Peer& peer, const WindowPage& page, Mapping* mapping) noexcept {
-  mapping->bytes = page.bytes;
-  const int descriptor = take_descriptor(peer.pid, page.descriptor);
-  if (descriptor < 0) return false;
+bool map_by_descriptor(Mapping* mapping) noexcept {
+  const auto number = static_cast<intptr_t>(mapping->descriptor.number());
   constexpr int kPosixDescriptor = 1;
-  const bool is_there =
-      shared_memory()->from_descriptor(&mapping->handle,
-                                       reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)),
-                                       kPosixDescriptor) == 0;
-  close(descriptor);
-  if (!is_there || !map(mapping)) return false;
+  uint64_t handle = 0;
+  const Scope scope(*mapping->user);
   Proof found{};
-  return mapping->user->copy(&found, reinterpret_cast<const void*>(mapping->begin),
+  return scope.is_in() && mapping->descriptor &&
+         shared_memory()->from_descriptor(&handle, reinterpret_cast<void*>(number),
+                                          kPosixDescriptor) == 0 &&
+         map(mapping, handle) &&
+         mapping->user->copy(&found, reinterpret_cast<const void*>(mapping->begin),
                              sizeof(found)) &&
          found == proof_of(*mapping);
 }
@@ -175,44 +151,64 @@ void log_mapped(bool is_mapped, int32_t rank) noexcept try {
 } catch (...) {
 }
 
-// Tells the peer, too. A refusal is kept like a mapping. Null: no memory.
+// Whether the peer may use its window for this rank.
+void tell_peer(const Mapping& mapping, bool is_mapped) noexcept {
+  const direct::Peer& peer = *direct::peer_at(mapping.peer);
+  std::atomic<uint64_t>& mapped = direct::window_page(direct::own_arena()).mapped[mapping.peer];
+  const uint64_t now = direct::window_page(peer.arena.begin).number.load(std::memory_order_acquire);
+  if (is_mapped && now == mapping.window)
+    mapped.store(mapping.window, std::memory_order_release);
+  else if (!is_mapped && mapped.load(std::memory_order_relaxed) == mapping.window)
+    mapped.store(direct::kWanted, std::memory_order_release);
+  log_mapped(is_mapped, peer.rank);
+}
+
+// A refusal is kept like a mapping. Null: no memory.
 Mapping* map_peer(uint32_t index, uint64_t window, Context* user) noexcept try {
   const direct::Peer& peer = *direct::peer_at(index);
   const WindowPage& page = direct::window_page(peer.arena.begin);
-  std::atomic<uint64_t>& mapped = direct::window_page(direct::own_arena()).mapped[index];
   mappings().push_back({.peer = index, .window = window, .user = user});
   Mapping& mapping = mappings().back();
-  const Scope scope(user->handle());
-  const bool is_mapped = scope.is_in() && import(peer, page, &mapping);
-  if (!is_mapped) unmap(&mapping);
-  if (is_mapped && page.number.load(std::memory_order_acquire) == window)
-    mapped.store(window, std::memory_order_release);
-  else if (mapped.load(std::memory_order_relaxed) == window)
-    mapped.store(direct::kWanted, std::memory_order_release);
-  log_mapped(is_mapped, peer.rank);
+  mapping.bytes = page.bytes;
+  mapping.descriptor.take_from(peer.pid, page.descriptor);
+  const bool is_mapped = map_by_descriptor(&mapping);
+  if (!is_mapped) give_back(&mapping);
+  tell_peer(mapping, is_mapped);
   return &mapping;
 } catch (...) {
   return nullptr;
 }
 
-// The mapping of a peer's window for a context. Null: there is none. One of a former context with
-// the same handle is gone with it.
-Mapping* find(uint32_t peer, uint64_t window, const Context* user) noexcept {
-  for (Mapping& mapping : mappings()) {
-    if (mapping.peer != peer || mapping.window != window) continue;
-    if (mapping.user == user) return &mapping;
-    if (!user->replaces(*mapping.user)) continue;
-    unmap(&mapping);
-    mappings().erase(mappings().begin() + (&mapping - mappings().data()));
-    return nullptr;
+// For another context, as the former user is gone, or could not map it.
+void map_again(Mapping* mapping, Context* user) noexcept {
+  {
+    const Scope scope(*user);
+    unmap(mapping);
   }
+  mapping->user = user;
+  const bool is_mapped = map_by_descriptor(mapping);
+  if (!is_mapped) unmap(mapping);
+  tell_peer(*mapping, is_mapped);
+}
+
+Mapping* find(uint32_t peer, uint64_t window) noexcept {
+  for (Mapping& mapping : mappings())
+    if (mapping.peer == peer && mapping.window == window) return &mapping;
   return nullptr;
 }
 
-bool is_mapped_at_all(uint32_t peer, uint64_t window) noexcept {
-  return std::ranges::any_of(mappings(), [&](const Mapping& mapping) {
-    return mapping.peer == peer && mapping.window == window;
-  });
+// The mapping of a peer's window, made if there is none. Its user is this context, or another one
+// that still exists. Null: no memory.
+Mapping* need(uint32_t peer, uint64_t window, Context* user) noexcept {
+  Mapping* const found = find(peer, window);
+  if (found == nullptr) return map_peer(peer, window, user);
+  if (found->user == user || found->user->is_alive()) return found;
+  if (found->descriptor) {
+    map_again(found, user);
+    return found;
+  }
+  mappings().erase(mappings().begin() + (found - mappings().data()));
+  return map_peer(peer, window, user);
 }
 
 uintptr_t address_in(const Mapping* mapping, int64_t offset, int64_t bytes) noexcept {
@@ -237,7 +233,7 @@ WindowPlace place_in_own_window(const std::byte* in_arena, int64_t bytes, const 
   if (mapped == 0) return {};
   const std::lock_guard<std::mutex> lock(g_windows_mutex);
   if (g_own.user != context) {
-    if (g_own.user == nullptr || context->replaces(*g_own.user)) make_own_window(context);
+    if (g_own.user == nullptr || !g_own.user->is_alive()) make_own_window(context);
     return {};
   }
   if (mapped != g_own.window) return {};
@@ -263,45 +259,68 @@ void meet_window(uint32_t peer, Context* context) noexcept {
       direct::window_page(owner.arena.begin).number.load(std::memory_order_acquire);
   const std::lock_guard<std::mutex> lock(g_windows_mutex);
   if (number != 0) {
-    if (find(peer, number, context) == nullptr && !is_mapped_at_all(peer, number))
-      map_peer(peer, number, context);
+    need(peer, number, context);
     return;
   }
   std::atomic<uint64_t>& mapped = direct::window_page(direct::own_arena()).mapped[peer];
-  if (mapped.load(std::memory_order_relaxed) == 0 && may_take_descriptors(owner))
+  if (mapped.load(std::memory_order_relaxed) == 0 && may_take_from(owner.pid))
     mapped.store(direct::kWanted, std::memory_order_release);
 }
 
 std::byte* place_in_window(uint32_t peer, uint64_t window, int64_t offset, int64_t bytes,
                            Context* context) noexcept {
   const std::lock_guard<std::mutex> lock(g_windows_mutex);
-  const Mapping* mapping = find(peer, window, context);
-  // After a reset of this rank's device.
-  if (mapping == nullptr && !is_mapped_at_all(peer, window))
-    mapping = map_peer(peer, window, context);
+  const Mapping* const mapping = need(peer, window, context);
+  if (mapping == nullptr || mapping->user != context) return nullptr;
   return reinterpret_cast<std::byte*>(address_in(mapping, offset, bytes));
 }
 
 bool copy_from_window(uint32_t peer, uint64_t window, int64_t offset, int64_t bytes,
                       std::byte* to) noexcept {
+  std::optional<SomeContext> some;  // as long as it is used
   uintptr_t from = 0;
   Context* user = nullptr;
   {
     const std::lock_guard<std::mutex> lock(g_windows_mutex);
-    for (const Mapping& mapping : mappings()) {
-      if (mapping.peer != peer || mapping.window != window || from != 0) continue;
-      from = address_in(&mapping, offset, bytes);
-      user = mapping.user;
+    Mapping* const mapping = find(peer, window);
+    if (mapping == nullptr) return false;
+    if (mapping->begin == 0 || !mapping->user->is_alive()) {
+      some.emplace(mapping->user->ordinal());
+      if (some->get() == nullptr) return false;
+      map_again(mapping, some->get());
     }
+    from = address_in(mapping, offset, bytes);
+    user = mapping->user;
   }
   return from != 0 && user->copy_to_host(to, reinterpret_cast<const std::byte*>(from), bytes);
+}
+
+void enter_window() noexcept {
+  const std::lock_guard<std::mutex> lock(g_windows_mutex);
+  ++g_inside;
+}
+
+void leave_window(uint32_t peer) noexcept {
+  const std::lock_guard<std::mutex> lock(g_windows_mutex);
+  if (--g_inside > 0 || mappings().size() < 2) return;
+  const direct::Peer& owner = *direct::peer_at(peer);
+  const uint64_t now =
+      direct::window_page(owner.arena.begin).number.load(std::memory_order_acquire);
+  if (!direct::all_tokens_arrived(owner)) return;
+  std::erase_if(mappings(), [&](Mapping& mapping) {
+    if (mapping.peer != peer || mapping.window == now) return false;
+    give_back(&mapping);
+    return true;
+  });
 }
 
 void close_windows() noexcept {
   if (!are_windows_on()) return;
   const std::lock_guard<std::mutex> lock(g_windows_mutex);
-  unmap(&g_own);
-  for (Mapping& mapping : mappings()) unmap(&mapping);
+  if (g_own.window != 0)
+    direct::window_page(direct::own_arena()).number.store(0, std::memory_order_release);
+  give_back(&g_own);
+  for (Mapping& mapping : mappings()) give_back(&mapping);
   mappings().clear();
 }
 

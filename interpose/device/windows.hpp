@@ -9,9 +9,10 @@
 // A rank asks for a peer's window when it first receives the peer's data into a device's memory
 // (meet_window()). The peer makes a window with its next message of a device's data, and the rank
 // maps it with the message after that. From then on the peer packs into it. A rank that has mapped
-// a window can read it until MPI_Finalize, whatever its owner does: physical memory is freed with
-// its last mapping (cuMemRelease in CUDA's driver API). So messages that have been sent survive a
-// cudaDeviceReset() or the end of their sender.
+// a window can read it whatever its owner does: physical memory is freed with its last mapping and
+// descriptor (cuMemRelease in CUDA's driver API), and the rank keeps both until all that was sent
+// through the window has been received. So messages that have been sent survive a cudaDeviceReset()
+// on both sides, and the end of their sender.
 #ifndef LACUNA_INTERPOSE_DEVICE_WINDOWS_HPP_
 #define LACUNA_INTERPOSE_DEVICE_WINDOWS_HPP_
 
@@ -45,9 +46,15 @@ void meet_window(uint32_t peer, Context* context) noexcept;
 // Where the device of a context finds a payload in a peer's window. Null: it cannot reach it.
 std::byte* place_in_window(uint32_t peer, uint64_t window, int64_t offset, int64_t bytes,
                            Context* context) noexcept;
-// Copies a payload out of a peer's window to memory of the host, by whatever context has mapped it.
+// Copies a payload out of a peer's window to memory of the host, by the context that has mapped it,
+// or any other if that is gone.
 bool copy_from_window(uint32_t peer, uint64_t window, int64_t offset, int64_t bytes,
                       std::byte* to) noexcept;
+
+// Around all uses of what the last two have returned. When all payloads of a peer have been moved,
+// its former windows are given back.
+void enter_window() noexcept;
+void leave_window(uint32_t peer) noexcept;
 
 // Unmaps all windows. For MPI_Finalize.
 void close_windows() noexcept;

@@ -245,11 +245,11 @@ bool examine_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int d
 }
 
 // Buffered sends need no guarded type: the library packs what it buffers anyway.
-bool prepare_send(const Decision& decision, bool blocking, SendMode mode, Staging* staging,
-                  Wire* wire) noexcept {
+bool prepare_send(const Decision& decision, bool blocking, SendMode mode, bool any_memory,
+                  Staging* staging, Wire* wire) noexcept {
   const bool is_buffered = mode == SendMode::kBuffered;
   const bool is_guarded = !is_buffered && decision.bytes > kNeverOverruns;
-  return prepare(decision, blocking, is_guarded, !is_buffered, staging, wire);
+  return prepare(decision, blocking, is_guarded, any_memory && !is_buffered, staging, wire);
 }
 
 }  // namespace
@@ -263,7 +263,8 @@ bool make_outgoing(const void* buf, MPI_Count count, MPI_Datatype datatype, int 
   }
   Decision decision;
   if (!examine_send(buf, count, datatype, dest, comm, &decision) ||
-      !prepare_send(decision, blocking, outgoing->mode, &outgoing->staging, &outgoing->wire)) {
+      !prepare_send(decision, blocking, outgoing->mode, true, &outgoing->staging,
+                    &outgoing->wire)) {
     return false;
   }
   outgoing->data = outgoing->staging.data();
@@ -287,7 +288,7 @@ bool make_source(const void* buf, MPI_Count count, MPI_Datatype datatype, Stagin
   if (receiver) source->serial = direct::serial_of(source->comm);
   Decision packed;
   if (examine_send(buf, count, datatype, source->dest, source->comm, &packed) &&
-      prepare_send(packed, false, source->mode, staging, wire)) {
+      prepare_send(packed, false, source->mode, false, staging, wire)) {
     log_type(*packed.record, source->serial != 0 ? receiver.outcome() : packed.handled(),
              packed.bytes);
   } else if (source->serial != 0) {

@@ -216,7 +216,8 @@ endforeach()
 
 # A driver whose device memory the CPU cannot touch, and a library that moves it, beside links to the preload libraries.
 set(lacuna_fake_device ${CMAKE_CURRENT_BINARY_DIR}/device)
-add_library(interpose_fake_driver SHARED device/fake_driver.c device/fake_shared.c)
+add_library(interpose_fake_driver SHARED device/fake_contexts.c device/fake_driver.c
+  device/fake_shared.c)
 set_target_properties(interpose_fake_driver PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1
   LIBRARY_OUTPUT_DIRECTORY ${lacuna_fake_device}/driver)
 target_include_directories(interpose_fake_driver PRIVATE ${PROJECT_SOURCE_DIR})

@@ -228,7 +228,7 @@ lacuna_interpose_test(device.starved DEPTH VARIATION ENV ${fake_device} LACUNA_D
 foreach(direct 0 1)
   set(on_device ${fake_device} LACUNA_TEST_CUDA_IS_OPEN=1 LACUNA_GPU_STAGING=device LACUNA_DIRECT=${direct})
   lacuna_interpose_test(device.staging.${direct} DEPTH VARIATION ENV ${on_device} SHELL ${in_device_folder}
-    TOPICS device_staging)
+    TOPICS device_staging device_staging_restarts device_staging_addresses)
   lacuna_interpose_test(device.staging.all.${direct} DEPTH VARIATION ENV ${on_device} SHELL ${in_device_folder}
     TOPICS @device)
 endforeach()
@@ -236,7 +236,8 @@ lacuna_interpose_test(device.staging.ends DEPTH VARIATION ENV ${fake_device} LAC
   LACUNA_GPU_STAGING=device LACUNA_DIRECT=0 SHELL ${in_device_folder} TOPICS device_staging_ends)
 # Through device memory that ranks share.
 foreach(topic device_windows device_windows_order device_windows_truncated device_windows_fail device_windows_reset
-    device_windows_refused)
+    device_windows_refused device_windows_gone device_windows_other_context device_windows_many_resets
+    device_windows_descriptors)
   string(REPLACE _ . name ${topic})
   lacuna_interpose_test(${name} DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=1
     SHELL ${in_device_folder} TOPICS ${topic})

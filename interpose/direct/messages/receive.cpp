@@ -347,16 +347,18 @@ bool move_payload(const Token& token, Incoming& incoming, MPI_Status* status, in
   const Distance news = sample_distance(*region, token.sender);
   if (!is_outstanding(*region, token)) return false;
   const std::byte* data = payload(region);
-  peer.arrived.fetch_add(1, std::memory_order_relaxed);
   const bool is_entered = enter_region(peer.arena, token.offset, token.bytes) != nullptr;
   const int64_t bytes = std::min(token.bytes, incoming.bytes);
   set_landed(token.bytes, incoming, status);
   const void* const on_device = incoming.account.on_device ? first_byte(incoming) : nullptr;
-  if (is_entered && region->window != 0) {
+  const bool is_in_window = is_entered && region->window != 0;
+  if (is_in_window) {
     data = device::payload_in_window(token, region, on_device);
   } else if (on_device != nullptr) {
     device::received_from(token.sender, on_device);
   }
+  // When all have arrived, former windows may be given back that no thread is in.
+  peer.arrived.fetch_add(1, std::memory_order_relaxed);
   Waiter waiter(Wait::kPieces, peer);
   bool ok = true;
   *code = token.bytes > incoming.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
@@ -387,6 +389,7 @@ bool move_payload(const Token& token, Incoming& incoming, MPI_Status* status, in
   // The sender is still packing what does not fit: free the region only afterwards, as another of
   // its threads may reserve it.
   if (bytes < token.bytes) wait_for_more(*region, token.bytes - 1, &waiter);
+  if (is_in_window) device::leave_window(token.sender);
   release(region, done_with(news));
   if (!ok) *code = MPI_ERR_OTHER;
   return true;

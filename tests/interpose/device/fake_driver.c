@@ -14,7 +14,7 @@
 
 #include "tests/interpose/device/fake_shared.h"
 
-enum { kBlocks = 256, kPins = 256, kDepth = 16 };
+enum { kBlocks = 256, kPins = 256 };
 static const size_t kArena = (size_t)256 << 20;
 static const size_t kPage = 4096;
 
@@ -22,8 +22,8 @@ static const size_t kPage = 4096;
 EXPORT int fake_refuses_pinning;
 EXPORT int fake_refuses_arenas; /* pins no memory of the direct path */
 EXPORT int fake_captures;       /* a stream that waits for the default one is being captured */
-EXPORT int fake_fails_to_wait;  /* as after a kernel that has failed */
 EXPORT int fake_is_of_a_pool;   /* memory has no context of its own */
+EXPORT int fake_reset_unmaps;   /* also what processes share, which CUDA's driver keeps */
 /* How often an address was asked for. */
 EXPORT long fake_queries;
 /* How often memory of the direct path was pinned, and how many bytes of it are. */
@@ -33,15 +33,14 @@ struct block {
   uintptr_t begin;
   size_t bytes;
   int is_used, is_managed, is_arena;
+  int is_pushed;             /* allocated by a library, which has pushed its context */
+  unsigned long long number; /* of its context */
+  void* context;
 };
 static struct block blocks[kBlocks];
 static struct block pins[kPins];
 static unsigned char *seen, *shadow; /* as programs see it; as this library does */
 static size_t used_bytes;
-static int the_context;
-static unsigned long long context_number = 1;
-static __thread void* stack[kDepth];
-static __thread int depth;
 
 static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 int lock_fake(void) { return pthread_mutex_lock(&mutex) == 0; }
@@ -88,12 +87,11 @@ EXPORT void* fake_reach(const void* memory) {
   return block != NULL || find(pins, address) != NULL ? (void*)address : NULL;
 }
 
-EXPORT int fake_has_context(void) { return depth > 0 && stack[depth - 1] == &the_context; }
-
 static int add(struct block* all, uintptr_t begin, size_t bytes, int is_managed) {
   for (int i = 0; i < kBlocks; ++i) {
     if (all[i].is_used) continue;
-    all[i] = (struct block){begin, bytes, 1, is_managed, 0};
+    all[i] = (struct block){begin,         bytes, 1, is_managed, 0, is_pushed(), current_number(),
+                            fake_context()};
     return 0;
   }
   return 2;
@@ -121,39 +119,6 @@ EXPORT int cuDeviceGet(int* device, int ordinal) {
   *device = ordinal;
   return 0;
 }
-EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
-  (void)device;
-  *context = &the_context;
-  return 0;
-}
-EXPORT int cuCtxSetCurrent(void* context) {
-  if (depth == 0) depth = 1;
-  stack[depth - 1] = context;
-  return 0;
-}
-EXPORT int cuCtxPushCurrent_v2(void* context) {
-  if (context != &the_context || depth == kDepth) return 201;
-  stack[depth++] = context;
-  return 0;
-}
-EXPORT int cuCtxPopCurrent_v2(void** context) {
-  if (depth == 0) return 201;
-  *context = stack[--depth];
-  return 0;
-}
-EXPORT int cuCtxGetCurrent(void** context) {
-  *context = depth > 0 ? stack[depth - 1] : NULL;
-  return 0;
-}
-EXPORT int cuCtxGetDevice(int* ordinal) {
-  *ordinal = 0;
-  return depth > 0 ? 0 : 201;
-}
-EXPORT int cuCtxGetId(void* context, unsigned long long* number) {
-  *number = context_number;
-  return context == &the_context ? 0 : 201;
-}
-
 /* A block that was freed is given again, if it has the same size. */
 EXPORT int cuMemAlloc_v2(uintptr_t* address, size_t bytes) {
   LOCKED;
@@ -163,6 +128,9 @@ EXPORT int cuMemAlloc_v2(uintptr_t* address, size_t bytes) {
     if (blocks[i].is_used || blocks[i].begin == 0 || blocks[i].bytes != bytes) continue;
     blocks[i].is_used = 1;
     blocks[i].is_managed = 0;
+    blocks[i].is_pushed = is_pushed();
+    blocks[i].number = current_number();
+    blocks[i].context = fake_context();
     *address = blocks[i].begin;
     return 0;
   }
@@ -171,7 +139,8 @@ EXPORT int cuMemAlloc_v2(uintptr_t* address, size_t bytes) {
   used_bytes += whole;
   for (int i = 0; i < kBlocks; ++i) {
     if (blocks[i].begin != 0) continue;
-    blocks[i] = (struct block){*address, bytes, 1, 0, 0};
+    blocks[i] =
+        (struct block){*address, bytes, 1, 0, 0, is_pushed(), current_number(), fake_context()};
     return 0;
   }
   return 2;
@@ -189,31 +158,24 @@ EXPORT int cuMemFree_v2(uintptr_t address) {
   return drop(blocks, address);
 }
 
+/* Null: nothing is mapped there. */
 static void* side(uintptr_t address) {
   void* there = fake_reach((void*)address);
-  return there != NULL ? there : (void*)address;
+  return there != NULL || is_shared(address) ? there : (void*)address;
 }
 EXPORT int cuMemcpy(uintptr_t to, uintptr_t from, size_t bytes) {
-  memcpy(side(to), side(from), bytes);
+  void* const there = side(to);
+  const void* const here = side(from);
+  if (there == NULL || here == NULL) return 1;
+  memcpy(there, here, bytes);
   return 0;
 }
 EXPORT int cuMemcpyAsync(uintptr_t to, uintptr_t from, size_t bytes, void* stream) {
-  (void)stream;
-  return fake_has_context() ? cuMemcpy(to, from, bytes) : 201;
+  const int error = use_stream(stream);
+  if (error != 0) return error;
+  return fake_has_context() ? cuMemcpy(to, from, bytes) : 709;
 }
 
-EXPORT int cuStreamCreate(void** stream, unsigned flags) {
-  LOCKED;
-  static int streams[64];
-  static int count;
-  (void)flags;
-  *stream = &streams[count++ % 64];
-  return fake_has_context() ? 0 : 201;
-}
-EXPORT int cuStreamSynchronize(void* stream) {
-  (void)stream;
-  return fake_fails_to_wait ? 700 : 0;
-}
 EXPORT int cuStreamIsCapturing(void* stream, int* status) {
   (void)stream;
   *status = 0;
@@ -254,7 +216,7 @@ EXPORT int cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
   for (size_t at = 0; at < bytes; at += kPage) (void)*(volatile unsigned char*)(begin + at);
   for (int i = 0; i < kPins; ++i) {
     if (pins[i].is_used) continue;
-    pins[i] = (struct block){begin, bytes, 1, 0, of_arena};
+    pins[i] = (struct block){begin, bytes, 1, 0, of_arena, 0, current_number(), NULL};
     if (of_arena) {
       ++fake_arena_pins;
       fake_arena_bytes += (long)bytes;
@@ -290,15 +252,13 @@ EXPORT int fake_spans(const void* memory, size_t bytes) {
   if (block == NULL || (uintptr_t)memory + bytes > block->begin + block->bytes) return 0;
   return allocated != NULL && !block->is_managed ? 4 : block->is_arena ? 2 : 1;
 }
-/* The context is gone with what it has pinned and mapped, and there is another one of the same
- * handle. Device memory stays, so that tests need not allocate it again. */
-EXPORT int fake_reset(void) {
-  LOCKED;
-  ++context_number;
+/* What a library has allocated may be given to the program next. */
+void end_memory_of(unsigned long long number) {
   for (int i = 0; i < kPins; ++i)
-    if (pins[i].is_used) unpin(&pins[i]);
-  unmap_shared();
-  return 0;
+    if (pins[i].is_used && pins[i].number == number) unpin(&pins[i]);
+  for (int i = 0; i < kBlocks; ++i)
+    if (blocks[i].is_pushed && blocks[i].number == number) blocks[i].is_used = 0;
+  if (fake_reset_unmaps) unmap_shared();
 }
 EXPORT int cuMemHostGetDevicePointer_v2(uintptr_t* address, void* memory, unsigned flags) {
   LOCKED;
@@ -317,7 +277,7 @@ EXPORT int cuPointerGetAttributes(unsigned count, int* attributes, void** data, 
   for (unsigned i = 0; i < count; ++i) {
     switch (attributes[i]) {
       case 1:
-        *(void**)data[i] = block != NULL && !fake_is_of_a_pool ? &the_context : NULL;
+        *(void**)data[i] = block != NULL && !fake_is_of_a_pool ? block->context : NULL;
         break;
       case 2:
         *(unsigned*)data[i] = is_of_device ? 2 : is_pinned ? 1 : 0;

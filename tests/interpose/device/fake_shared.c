@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "tests/interpose/device/fake_shared.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -49,10 +50,16 @@ EXPORT int cuMemGetAllocationGranularity(size_t* bytes, const void* kind, int op
   *bytes = kUnit;
   return 0;
 }
+/* The driver's own files have other numbers than those of a program's streams. */
+static int high(int file) {
+  const int other = file >= 0 ? fcntl(file, F_DUPFD_CLOEXEC, 300) : -1;
+  if (file >= 0) close(file);
+  return other;
+}
 EXPORT int cuMemCreate(uint64_t* handle, size_t bytes, const int* kind, unsigned long long flags) {
   /* CUmemAllocationProp: pinned, by descriptor, on a device, of ordinal 0. */
   const int is_right = kind[0] == 1 && kind[1] == 1 && kind[2] == 1 && kind[3] == 0;
-  const int file = memfd_create("shared", MFD_CLOEXEC);
+  const int file = high(memfd_create("shared", MFD_CLOEXEC));
   (void)flags;
   if (!is_right || bytes % kUnit != 0 || fake_refuses_sharing == 1 || file < 0 ||
       ftruncate(file, (off_t)bytes) != 0)
@@ -122,6 +129,7 @@ EXPORT int cuMemSetAccess(uintptr_t address, size_t bytes, const int* access, si
   range->is_allowed = 1;
   return 0;
 }
+/* As the driver, which may give the number of a standard stream. */
 EXPORT int cuMemExportToShareableHandle(void* descriptor, uint64_t handle, int kind,
                                         unsigned long long flags) {
   const int copy = kind == 1 && flags == 0 ? dup((int)handle - 1) : -1;
@@ -129,7 +137,9 @@ EXPORT int cuMemExportToShareableHandle(void* descriptor, uint64_t handle, int k
   return copy >= 0 ? 0 : 1;
 }
 EXPORT int cuMemImportFromShareableHandle(uint64_t* handle, void* descriptor, int kind) {
-  const int copy = kind == 1 && fake_refuses_sharing != 2 ? dup((int)(intptr_t)descriptor) : -1;
+  const int copy = kind == 1 && fake_refuses_sharing != 2
+                       ? fcntl((int)(intptr_t)descriptor, F_DUPFD_CLOEXEC, 300)
+                       : -1;
   *handle = (uint64_t)copy + 1;
   return copy >= 0 ? 0 : 1;
 }

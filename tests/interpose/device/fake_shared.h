@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory of the fake device that processes share (fake_shared.c), for the rest of the fake driver.
+ * What the files of the fake driver have in common.
  */
 #ifndef LACUNA_TESTS_INTERPOSE_DEVICE_FAKE_SHARED_H_
 #define LACUNA_TESTS_INTERPOSE_DEVICE_FAKE_SHARED_H_
@@ -21,6 +21,15 @@ int is_shared(uintptr_t address);
 void* reach_shared(uintptr_t address);
 /* Unmaps all, as the end of a context may. */
 void unmap_shared(void);
+
+/* Contexts (fake_contexts.c). Whether a library has pushed the current one. */
+int is_pushed(void);
+int fake_has_context(void);
+unsigned long long current_number(void); /* 0: none */
+void* fake_context(void);
+int use_stream(const void* stream); /* aborts if its context is gone */
+/* What a context has pinned and a library has allocated in it is gone with it. */
+void end_memory_of(unsigned long long number);
 /* Bytes that are mapped. */
 extern long fake_shared_bytes;
 

@@ -44,12 +44,22 @@ bool start_device() {
   return is_there;
 }
 
-void reset_device() {
-  if (is_fake_device())
-    call("fake_reset");
-  else
-    CHECK(call("cuDevicePrimaryCtxReset_v2", 0) && take_context());
+void end_context() {
+  CHECK(is_fake_device() ? call("fake_reset") : call("cuDevicePrimaryCtxReset_v2", 0));
 }
+
+void reset_device() {
+  end_context();
+  CHECK(take_context());
+}
+
+void* begin_other_context() {
+  void* context = nullptr;
+  CHECK(call("cuCtxCreate_v2", &context, 0U, 0));
+  return context;
+}
+
+void end_other_context(void* context) { CHECK(call("cuCtxDestroy_v2", context)); }
 
 namespace {
 

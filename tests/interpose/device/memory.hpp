@@ -25,6 +25,11 @@ long fake_count(const char* name);
 // The context ends with all that it has, as by cudaDeviceReset(), and there is a new one. With the
 // fake driver memory stays.
 void reset_device();
+// The same without a new one.
+void end_context();
+// A further context of the program's; it is the current one until it ends.
+void* begin_other_context();
+void end_other_context(void* context);
 
 // Moves of the fake device between its memory and memory that ranks share for the direct path, of
 // the host or of the device (windows), since this was made.

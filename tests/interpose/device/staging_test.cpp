@@ -107,3 +107,42 @@ TOPIC(device_staging_ends) {
   MPI_Irecv(in->base(), 8, column.type, 1 - g_rank, kTag + 1, MPI_COMM_WORLD, &request);
   MPI_Request_free(&request);
 }
+
+// A request that starts again after a reset of the device, which gives its memory the same address.
+TOPIC(device_staging_restarts) {
+  if (!start_device() || !is_fake_device() || g_size != 2) return;
+  const Column column;
+  const Elements out(On::kDevice, column.type, 8, 1), in(On::kDevice, column.type, 8, 2);
+  const Elements sent(On::kHost, column.type, 8, 1);
+  const std::vector<unsigned char> want = in.with(sent);
+  MPI_Request requests[2];
+  MPI_Ssend_init(out.base(), 8, column.type, 1 - g_rank, kTag, MPI_COMM_WORLD, &requests[0]);
+  MPI_Recv_init(in.base(), 8, column.type, 1 - g_rank, kTag, MPI_COMM_WORLD, &requests[1]);
+  for (int i = 0; i < 3; ++i) {
+    const_cast<Elements&>(in).fill(2);
+    MPI_Startall(2, requests);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    CHECK(in.read() == want);
+    reset_device();
+  }
+  for (MPI_Request& request : requests) MPI_Request_free(&request);
+}
+
+// After a reset the program gets the addresses that lacuna's packed data had.
+TOPIC(device_staging_addresses) {
+  if (!start_device() || !is_fake_device() || g_size != 2) return;
+  const Column column;
+  pass(column.type, 8, MPI_ANY_SOURCE, true, !g_direct);
+  reset_device();
+  const Elements data(On::kDevice, column.type, 8, 1), again(On::kDevice, column.type, 8, 5);
+  const std::vector<unsigned char> want = again.with(data);
+  for (int i = 0; i < 3; ++i) {
+    const Memory packed(On::kDevice, size_t{128} << 10);
+    int position = 0;
+    CHECK(MPI_Pack(data.base(), 8, column.type, packed.at(), 128 << 10, &position,
+                   MPI_COMM_WORLD) == MPI_SUCCESS);
+    position = 0;
+    MPI_Unpack(packed.at(), 128 << 10, &position, again.base(), 8, column.type, MPI_COMM_WORLD);
+    CHECK(again.read() == want);
+  }
+}

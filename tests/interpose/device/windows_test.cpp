@@ -2,6 +2,10 @@
 //
 // Messages between memory of devices through device memory that both ranks have mapped
 // (LACUNA_GPU_IPC=1). The fake driver's shared memory is really shared between the processes.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -230,4 +234,122 @@ TOPIC(device_windows_fail) {
     pass(column.type(), 4, Through::kWindow);
   }
   context("");
+}
+
+// Contexts of the receiver's that are gone when it receives what is in a window: into memory of the
+// host, without any context; and into memory of another context than the one that mapped it.
+TOPIC(device_windows_gone) {
+  if (!is_pair()) return;
+  const Column column;
+  const MPI_Datatype type = column.type();
+  for (const int unmaps : {0, 1}) {
+    context(unmaps == 0 ? "kept" : "unmapped");
+    if (is_fake_device()) fake_switch("fake_reset_unmaps") = unmaps;
+    if (unmaps == 0) pass(type, 4, Through::kHost);
+    pass(type, 4, Through::kHost);
+    pass(type, 4, Through::kWindow);
+    const auto pass_after = [&](void (*ends)(), On to) {
+      if (g_rank == 0) send(type, 4, 7, On::kDevice);
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (g_rank == 1) {
+        ends();
+        receive(type, 4, 7, to);
+        reset_device();
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+      pass(type, 4, Through::kWindow);
+    };
+    pass_after(end_context, On::kHost);
+    pass_after(reset_device, On::kHost);
+    // Both are reset, and the sender has made another window.
+    if (g_rank == 0) {
+      for (int i = 0; i < 3; ++i) send(type, 4, 7, On::kDevice, kTag + i);
+      reset_device();
+      for (int i = 3; i < 6; ++i) send(type, 4, 7, On::kDevice, kTag + i);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (g_rank == 1) {
+      reset_device();
+      for (const int i : {0, 3, 4}) receive(type, 4, 7, On::kDevice, kTag + i);
+      end_context();
+      receive(type, 4, 7, On::kHost, kTag + 1);
+      reset_device();
+      for (const int i : {5, 2}) receive(type, 4, 7, On::kDevice, kTag + i);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    pass(type, 4, Through::kWindow);
+    if (is_fake_device()) reset_device();
+  }
+  context("");
+  if (is_fake_device()) fake_switch("fake_reset_unmaps") = 0;
+}
+
+// A further context maps a window, and ends.
+TOPIC(device_windows_other_context) {
+  if (!is_pair()) return;
+  const Column column;
+  void* const other = g_rank == 1 ? begin_other_context() : nullptr;
+  begin_windows(column.type());
+  if (g_rank == 0) send(column.type(), 4, 7, On::kDevice);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (g_rank == 1) {
+    end_other_context(other);
+    receive(column.type(), 4, 7, On::kDevice);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  pass(column.type(), 4, Through::kWindow);
+  pass(column.type(), 4, Through::kWindow, On::kDevice, On::kHost);
+}
+
+// However often devices are reset, a rank keeps one window of each peer.
+TOPIC(device_windows_many_resets) {
+  if (!is_fake_pair()) return;
+  const Column column;
+  constexpr long kWindow = 64L << 20;
+  for (int i = 0; i < 5; ++i) {
+    if (g_rank == 0) reset_device();
+    for (int k = 0; k < 4; ++k)
+      pass(column.type(), 4, k < (i == 0 ? 2 : 1) ? Through::kHost : Through::kWindow);
+    CHECK(fake_count("fake_shared_bytes") <= kWindow);
+  }
+  if (g_rank == 1) {
+    for (int i = 0; i < 5; ++i) reset_device();
+    CHECK(fake_count("fake_shared_bytes") <= kWindow);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// A program without standard streams: its descriptors 0 to 2 are not lacuna's, and its own are
+// left alone when it has closed lacuna's.
+TOPIC(device_windows_descriptors) {
+  if (!is_fake_pair()) return;
+  const Column column;
+  const int input = dup(STDIN_FILENO);
+  close(STDIN_FILENO);
+  begin_windows(column.type());
+  CHECK(fcntl(STDIN_FILENO, F_GETFD) == -1);
+  if (input >= 0) dup2(input, STDIN_FILENO);
+  int pipes[2] = {-1, -1};
+  CHECK(pipe(pipes) == 0);
+  std::vector<int> taken;
+  for (int i = 3; g_rank == 0 && i < 256; ++i) {  // those of the window
+    char path[64], target[64] = "";
+    std::snprintf(path, sizeof(path), "/proc/self/fd/%d", i);
+    if (readlink(path, target, sizeof(target) - 1) < 0 ||
+        std::string(target).find("memfd:shared") == std::string::npos)
+      continue;
+    CHECK(dup2(pipes[0], i) == i);
+    taken.push_back(i);
+  }
+  CHECK(g_rank != 0 || !taken.empty());
+  reset_device();
+  for (int i = 0; i < 3; ++i) {
+    const Elements data(On::kDevice, column.type(), 4, 1);
+    if (g_rank == 0)
+      MPI_Send(data.base(), 4, column.type(), 1, kTag, MPI_COMM_WORLD);
+    else
+      MPI_Recv(data.base(), 4, column.type(), 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  for (const int i : taken) CHECK(fcntl(i, F_GETFD) != -1);
 }
