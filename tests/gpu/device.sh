@@ -100,8 +100,9 @@ case $parts in *mpi*)
         $window_topics $topics $direct_topics
       grep -h "device memory of rank" "$out/windows-${pair%:*}.log" || echo "no device memory was mapped"
       grep -v "^lacuna" "$out/windows-${pair%:*}.log" | tail -n 12
-      # Resets the device.
-      on_mpi "reset-${pair%:*}" 20 "${pair%:*}" 1 "$folder/bin/interpose_test_${pair#*:}" device_windows_reset
+      # Resets the device, and ends contexts.
+      on_mpi "reset-${pair%:*}" 20 "${pair%:*}" 1 "$folder/bin/interpose_test_${pair#*:}" device_windows_reset \
+        device_windows_gone device_windows_other_context
       grep -v "^lacuna" "$out/reset-${pair%:*}.log" | tail -n 4
     done
     unset LACUNA_TEST_EARLY LACUNA_ALWAYS LACUNA_LOG
