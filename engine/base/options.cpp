@@ -81,10 +81,11 @@ constexpr Option kTable[] = {
     {OptionId::kGpu, "LACUNA_GPU", OptionKind::kFlag, "1",
      "Data with gaps in a CUDA device's memory are packed and unpacked on the device, by "
      "liblacuna-cuda.so beside the preload library. 0: such calls go to the MPI library."},
-    {OptionId::kGpuIpc, "LACUNA_GPU_IPC", OptionKind::kFlag, "0",
-     "With LACUNA_DIRECT: data that go from a CUDA device's memory to a device's memory go through "
+    {OptionId::kGpuIpc, "LACUNA_GPU_IPC", OptionKind::kText, "auto",
+     "With LACUNA_DIRECT, data that go from a CUDA device's memory to a device's memory go through "
      "device memory that both ranks have mapped, instead of shared memory of the host. It takes 64 "
-     "MiB of a rank's device. Off, as it was not tried on a device yet."},
+     "MiB of a rank's device. `auto`: between ranks that share a device. 1: also between devices, "
+     "which was not tried yet. 0: never."},
     {OptionId::kGpuStaging, "LACUNA_GPU_STAGING", OptionKind::kText, "auto",
      "Where packed data of a CUDA device lie for the MPI library. `host`: in pinned memory, which "
      "any library takes. `device`: in memory of the device; the library must take its addresses. "

@@ -41,8 +41,18 @@ bool Context::open() noexcept {
   const Scope scope(*this);
   if (!scope.is_in() || (stream_ == nullptr && driver()->create_stream(&stream_, 0) != 0))
     return false;
+  if (shared_memory() != nullptr) identify_device();
   bounce_ = lend_packed_memory(kBounce, Lies::kOnHost, this);
   return bounce_ != nullptr;
+}
+
+void Context::identify_device() noexcept {
+  constexpr int kSharedByMps = 133;  // CU_DEVICE_ATTRIBUTE_MPS_ENABLED; older drivers lack it
+  uint64_t uuid[2] = {};
+  int is_shared = 0;
+  if (shared_memory()->identify_device(uuid, ordinal_) == 0) device_ = uuid[0] ^ uuid[1];
+  runs_several_ =
+      shared_memory()->device_attribute(&is_shared, kSharedByMps, ordinal_) == 0 && is_shared != 0;
 }
 
 bool Context::is_alive() const noexcept {

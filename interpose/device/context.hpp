@@ -60,6 +60,10 @@ class Context {
   bool is_of(int ordinal) const { return ordinal_ == ordinal; }
   void* handle() const { return handle_; }
   int ordinal() const { return ordinal_; }
+  // A number of the device that is the same in all processes. 0: unknown.
+  uint64_t device() const { return device_; }
+  // Whether kernels of several processes run on it at a time (NVIDIA's MPS). Else they take turns.
+  bool runs_several() const { return runs_several_; }
   // Whether it still exists: not after a reset of the device, for example.
   bool is_alive() const noexcept;
   // Whether this is a later one with the same handle: then the former one is gone.
@@ -97,6 +101,7 @@ class Context {
     uint64_t used;
   };
   lacuna_gpu_plan* find(const Plan& plan, int64_t count) noexcept;
+  void identify_device() noexcept;
   bool slice(bool packs, const lacuna_gpu_plan* plan, const void* mem, int64_t begin, int64_t end,
              std::byte* packed) noexcept;
   bool copy_and_wait(void* to, const void* from, int64_t bytes) noexcept;
@@ -106,7 +111,9 @@ class Context {
   void* const handle_;
   const unsigned long long number_;
   const int ordinal_;  // of the device
-  std::mutex mutex_;   // one thread at a time moves data
+  uint64_t device_ = 0;
+  bool runs_several_ = false;
+  std::mutex mutex_;  // one thread at a time moves data
   void* stream_ = nullptr;
   std::vector<Entry> plans_;
   PackedMemory* bounce_ = nullptr;

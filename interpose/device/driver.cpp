@@ -48,6 +48,8 @@ bool find(SharedMemory* memory) noexcept {
          need(&memory->unmap, "cuMemUnmap") && need(&memory->allow, "cuMemSetAccess") &&
          need(&memory->to_descriptor, "cuMemExportToShareableHandle") &&
          need(&memory->from_descriptor, "cuMemImportFromShareableHandle") &&
+         need(&memory->identify_device, "cuDeviceGetUuid_v2") &&
+         need(&memory->device_attribute, "cuDeviceGetAttribute") &&
          need(&memory->retain_context, "cuDevicePrimaryCtxRetain") &&
          need(&memory->release_context, "cuDevicePrimaryCtxRelease_v2");
 }

@@ -122,6 +122,7 @@ void make_own_window(Context* user) noexcept {
   }
   page.bytes = g_own.bytes;
   page.descriptor = g_own.descriptor.number();
+  page.device.store(user->device(), std::memory_order_relaxed);
   page.number.store(g_own.window, std::memory_order_release);
 }
 
@@ -219,18 +220,41 @@ uintptr_t address_in(const Mapping* mapping, int64_t offset, int64_t bytes) noex
 
 }  // namespace
 
-bool are_windows_on() noexcept {
-  static const bool is_wanted = option_flag(OptionId::kGpuIpc);
-  return is_wanted && shared_memory() != nullptr;
+namespace {
+
+// Between ranks of one device, or all of them.
+enum class Between : uint8_t { kNone, kOneDevice, kDevices };
+
+Between option() noexcept {
+  bool flag = false;
+  if (!detail::read_flag(option_text(OptionId::kGpuIpc), &flag)) return Between::kOneDevice;
+  return flag ? Between::kDevices : Between::kNone;
 }
 
+Between between() noexcept {
+  static const Between found = option();
+  return found;
+}
+
+// Where the kernels of two ranks take turns on a device, a copy between the host and the device
+// needs no turn. So data without gaps go through the host there
+// (docs/experiments/2026-11-29-gpu-windows.md).
+bool is_faster(const Context& context, uint64_t other_device, bool is_run) noexcept {
+  const bool is_shared = context.device() != 0 && context.device() == other_device;
+  return is_shared ? !is_run || context.runs_several() : between() == Between::kDevices;
+}
+
+}  // namespace
+
+bool are_windows_on() noexcept { return between() != Between::kNone && shared_memory() != nullptr; }
+
 WindowPlace place_in_own_window(const std::byte* in_arena, int64_t bytes, const direct::Peer& to,
-                                Context* context) noexcept {
+                                Context* context, bool is_run) noexcept {
   if (direct::own_index() >= direct::kMostCountedPeers) return {};
-  const uint64_t mapped = direct::window_page(to.arena.begin)
-                              .mapped[direct::own_index()]
-                              .load(std::memory_order_acquire);
-  if (mapped == 0) return {};
+  const WindowPage& theirs = direct::window_page(to.arena.begin);
+  const uint64_t mapped = theirs.mapped[direct::own_index()].load(std::memory_order_acquire);
+  const uint64_t device = theirs.device.load(std::memory_order_relaxed);
+  if (mapped == 0 || !is_faster(*context, device, is_run)) return {};
   const std::lock_guard<std::mutex> lock(g_windows_mutex);
   if (g_own.user != context) {
     if (g_own.user == nullptr || !g_own.user->is_alive()) make_own_window(context);
@@ -255,14 +279,18 @@ const Context* user_of_window(const std::byte* address) noexcept {
 void meet_window(uint32_t peer, Context* context) noexcept {
   if (peer >= direct::kMostCountedPeers) return;
   const direct::Peer& owner = *direct::peer_at(peer);
-  const uint64_t number =
-      direct::window_page(owner.arena.begin).number.load(std::memory_order_acquire);
+  const WindowPage& theirs = direct::window_page(owner.arena.begin);
+  const uint64_t number = theirs.number.load(std::memory_order_acquire);
+  const uint64_t device = theirs.device.load(std::memory_order_relaxed);
+  WindowPage& mine = direct::window_page(direct::own_arena());
   const std::lock_guard<std::mutex> lock(g_windows_mutex);
+  mine.device.store(context->device(), std::memory_order_relaxed);
+  if (device != 0 && !is_faster(*context, device, false)) return;
   if (number != 0) {
     need(peer, number, context);
     return;
   }
-  std::atomic<uint64_t>& mapped = direct::window_page(direct::own_arena()).mapped[peer];
+  std::atomic<uint64_t>& mapped = mine.mapped[peer];
   if (mapped.load(std::memory_order_relaxed) == 0 && may_take_from(owner.pid))
     mapped.store(direct::kWanted, std::memory_order_release);
 }

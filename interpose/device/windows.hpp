@@ -2,7 +2,7 @@
 //
 // Window: memory of a rank's device that the other ranks of the node map, too. The rank's device
 // packs into it, and a peer's device unpacks from it: the data do not go through the host
-// (LACUNA_GPU_IPC=1). A window mirrors the front of the rank's arena (direct/arena/arena.hpp): a
+// (LACUNA_GPU_IPC). A window mirrors the front of the rank's arena (direct/arena/arena.hpp): a
 // payload lies at the offset that its region gives it there, so the arena's reservations are the
 // window's.
 //
@@ -35,9 +35,10 @@ struct WindowPlace {
 };
 
 // Where the device of a context packs a payload for a peer: `in_arena` is its place in this rank's
-// arena. None: the peer has not mapped this rank's window, or the payload lies behind its end.
+// arena. None: the peer has not mapped this rank's window, the payload lies behind its end, or the
+// host is faster. `is_run`: the data have no gaps.
 WindowPlace place_in_own_window(const std::byte* in_arena, int64_t bytes, const direct::Peer& to,
-                                Context* context) noexcept;
+                                Context* context, bool is_run) noexcept;
 // The context whose window, mapped by it, an address is in. Null: no window.
 const Context* user_of_window(const std::byte* address) noexcept;
 

@@ -51,6 +51,10 @@ void log_complaints(const Table& table) {
   if (pipeline != "auto" && pipeline != "all" && !detail::read_flag(pipeline, &flag))
     log_line("LACUNA_PIPELINE=" + pipeline +
              " is not understood: it must be auto, 1, 0 or all; it is taken for auto");
+  const std::string& ipc = option_text(OptionId::kGpuIpc);
+  if (ipc != "auto" && !detail::read_flag(ipc, &flag))
+    log_line("LACUNA_GPU_IPC=" + ipc +
+             " is not understood: it must be auto, 1 or 0; it is taken for auto");
   const std::string& staging = option_text(OptionId::kGpuStaging);
   if (staging != "auto" && staging != "host" && staging != "device")
     log_line("LACUNA_GPU_STAGING=" + staging +

@@ -9,7 +9,7 @@
 # FOLDER is what `tests/gpu/carry.sh FOLDER` collected (bin, lib, gcc, python, mpi: the files that must be carried
 # besides the source tree), or the FOLDER.tar.gz that it wrote beside it, or a build folder (default: build/release;
 # built there first if CMake and the rest are here). OUTPUT (default: the current folder) gets a log of each step,
-# machine.json, bench.json, corpus.json, and halo-LIBRARY.json and halo-LIBRARY-ipc.json (with LACUNA_GPU_IPC=1). Of the
+# machine.json, bench.json, corpus.json, and halo-LIBRARY.json and halo-LIBRARY-host.json (with LACUNA_GPU_IPC=0). Of the
 # machine are needed: x86-64, glibc 2.36, the CUDA driver, and Python 3.10 for the engine and the commands; no package of
 # Python's.
 # LACUNA_GPU_PARTS: `engine`, `mpi`, or both (if nothing is said). LACUNA_GPU_HALO: the cube of the halo exchange (512).
@@ -107,10 +107,10 @@ case $parts in *mpi*)
     done
     unset LACUNA_TEST_EARLY LACUNA_ALWAYS LACUNA_LOG
     for pair in mpich:mpich openmpi:ompi; do
-      for ipc in 0 1; do
+      for ipc in auto 0; do
         export LACUNA_GPU_IPC=$ipc
         name=halo-${pair%:*}
-        [ $ipc = 0 ] || name=$name-ipc
+        [ $ipc = auto ] || name=$name-host
         on_mpi "$name" 30 "${pair%:*}" 1 "$folder/bin/lacuna-gpu-halo-${pair#*:}" \
           --size "${LACUNA_GPU_HALO:-512}" --json "$out/$name.json"
         tail -n 12 "$out/$name.log"

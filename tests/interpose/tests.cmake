@@ -216,11 +216,11 @@ foreach(direct 0 1)
     SHELL ${in_device_folder} WITH --threads TOPICS @device)
 endforeach()
 # By the direct path: refused, full, little of it, on devices that fail.
-lacuna_interpose_test(device.direct DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 SHELL ${in_device_folder}
+lacuna_interpose_test(device.direct DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=0 SHELL ${in_device_folder}
   TOPICS @device_direct device_direct_full device_direct_fails)
-lacuna_interpose_test(device.direct_threads DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1
+lacuna_interpose_test(device.direct_threads DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=0
   SHELL ${in_device_folder} WITH --threads TOPICS @device_direct device_direct_full device_direct_fails)
-lacuna_interpose_test(device.refused DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 SHELL ${in_device_folder}
+lacuna_interpose_test(device.refused DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=0 SHELL ${in_device_folder}
   TOPICS device_direct_refused)
 lacuna_interpose_test(device.starved DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_ARENA_MB=1
   SHELL ${in_device_folder} TOPICS @device @device_direct)
@@ -241,6 +241,14 @@ foreach(topic device_windows device_windows_order device_windows_truncated devic
   string(REPLACE _ . name ${topic})
   lacuna_interpose_test(${name} DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=1
     SHELL ${in_device_folder} TOPICS ${topic})
+endforeach()
+foreach(ipc auto 1)
+  lacuna_interpose_test(device.windows.${ipc}.one DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1
+    LACUNA_GPU_IPC=${ipc} SHELL ${in_device_folder} TOPICS device_windows_of_one_device)
+  lacuna_interpose_test(device.windows.${ipc}.two DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1
+    LACUNA_GPU_IPC=${ipc} SHELL ${in_device_folder} TOPICS device_windows_of_two_devices)
+  lacuna_interpose_test(device.windows.${ipc}.mps DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1
+    LACUNA_GPU_IPC=${ipc} SHELL ${in_device_folder} TOPICS device_windows_with_mps)
 endforeach()
 lacuna_interpose_test(device.windows.all DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=1
   SHELL ${in_device_folder} TOPICS @device @device_direct device_direct_full device_direct_fails)

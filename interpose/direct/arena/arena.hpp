@@ -53,7 +53,8 @@ inline TokenPage& token_page(std::byte* arena) noexcept {
 struct alignas(kVotePageBytes) WindowPage {
   std::atomic<uint64_t> number;  // of the rank's window, which no other of its windows has; 0: none
   int64_t bytes;
-  int32_t descriptor;  // by which a peer gets it
+  int32_t descriptor;            // by which a peer gets it
+  std::atomic<uint64_t> device;  // that the rank has used last for messages; 0: none yet
   // Of each peer, the number of its window that this rank has mapped last. kWanted: none, but it
   // would like to.
   alignas(kLine) std::atomic<uint64_t> mapped[kMostCountedPeers];

@@ -5,6 +5,8 @@
  * then nothing works in it; a stream of such a context may crash whoever uses it. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "tests/interpose/device/fake_shared.h"
 
@@ -47,6 +49,21 @@ int use_stream(const void* stream) {
   return 0;
 }
 
+/* Another in each process: as if each rank had a device of its own. */
+EXPORT int fake_has_own_device;
+EXPORT int cuDeviceGetUuid_v2(char* uuid, int device) {
+  const int process = fake_has_own_device ? getpid() : 0;
+  (void)device;
+  memset(uuid, 1, 16);
+  memcpy(uuid, &process, sizeof(process));
+  return 0;
+}
+EXPORT int fake_has_mps; /* processes share the device at a time */
+EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  (void)device;
+  *value = fake_has_mps;
+  return attribute == 133 ? 0 : 1;
+}
 EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
   LOCKED;
   (void)device;

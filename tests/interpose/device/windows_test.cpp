@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Messages between memory of devices through device memory that both ranks have mapped
-// (LACUNA_GPU_IPC=1). The fake driver's shared memory is really shared between the processes.
+// (LACUNA_GPU_IPC). The fake driver's shared memory is really shared between the processes.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -352,4 +353,44 @@ TOPIC(device_windows_descriptors) {
     MPI_Barrier(MPI_COMM_WORLD);
   }
   for (const int i : taken) CHECK(fcntl(i, F_GETFD) != -1);
+}
+
+namespace {
+
+// Data without gaps go this way, and data with gaps through windows.
+void pass_runs(Through through) {
+  const Column column;
+  begin_windows(column.type());
+  const auto query = newer<int (*)()>("MPIX_Query_cuda_support");
+  if (query != nullptr && query() == 0) {  // else they are left to the library
+    MPI_Datatype run;
+    MPI_Type_contiguous(4096, MPI_DOUBLE, &run);
+    MPI_Type_commit(&run);
+    pass(run, 1, through);
+    MPI_Type_free(&run);
+  }
+  pass(column.type(), 4, Through::kWindow);
+}
+
+}  // namespace
+
+// Ranks that take turns on a device, and ranks that share it by MPS.
+TOPIC(device_windows_of_one_device) {
+  if (is_fake_pair()) pass_runs(Through::kHost);
+}
+TOPIC(device_windows_with_mps) {
+  if (!is_fake_pair()) return;
+  fake_switch("fake_has_mps") = 1;
+  pass_runs(Through::kWindow);
+}
+
+// Each rank has a device of its own: nothing is mapped, unless LACUNA_GPU_IPC=1 says so.
+TOPIC(device_windows_of_two_devices) {
+  if (!is_fake_pair()) return;
+  fake_switch("fake_has_own_device") = 1;
+  const Column column;
+  const char* const said = std::getenv("LACUNA_GPU_IPC");
+  if (said != nullptr && std::string(said) == "1") return begin_windows(column.type());
+  for (int i = 0; i < 4; ++i) pass(column.type(), 4, Through::kHost);
+  CHECK(fake_count("fake_shared_bytes") == 0);
 }
