@@ -144,6 +144,11 @@ bool choose_tiles(const DevicePlan& plan, int64_t begin, int64_t end, bool is_pa
   int near_log = std::min(near_most, (log + 1) / 2);
   int last_log = std::min(last_most, log - near_log);
   near_log = std::min(near_most, log - last_log);
+  if (job.parts == 1 && launch.log >= kLeastWordLog && !clipped &&
+      std::min(job.near.count, job.last.count) >= kSquareSide) {
+    near_log = last_log = kSquareLog;
+    launch.parts = kSquare;
+  }
   job.near.log = static_cast<uint32_t>(near_log);
   job.near_tiles = make_divisor(((job.near.count - 1) >> near_log) + 1);
   // The pitch makes rows begin in different banks of shared memory.

@@ -92,7 +92,7 @@ struct Launch {
   bool tables = false;
   bool ranked = false;
   bool is_record = false;  // ranked, one loop; the runs are in `record`
-  int parts = 0;           // kTiles: 1, if an element is one word; else 0
+  int parts = 0;           // kTiles: 1, if an element is one word; kSquare; else 0
   uint64_t blocks = 0;
   uint32_t threads = kThreads;
   uint32_t shared_bytes = 0;
@@ -194,6 +194,10 @@ template <typename F>
 void with_tiles(const Launch& launch, F f) {
   const bool is_flat = loops_of(launch.tiles.piece) == 0;
   with_log(launch.log, [&]<int kLog>() {
+    if (launch.parts == kSquare) {
+      if (is_flat) return f.template operator()<kLog, kSquare, 0>();
+      return f.template operator()<kLog, kSquare, kMostLoops>();
+    }
     if (launch.parts == 1) {
       if (is_flat) return f.template operator()<kLog, 1, 0>();
       return f.template operator()<kLog, 1, kMostLoops>();

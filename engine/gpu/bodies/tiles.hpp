@@ -12,6 +12,12 @@ namespace lacuna::gpu {
 
 inline constexpr uint32_t kTileThreads = 256;
 inline constexpr uint32_t kTileUnroll = 4;
+// A tile of 32 x 32 elements of one word, for which all but the strides is known at compile time
+// (docs/experiments/2026-11-29-gpu-squares.md). In place of the number of parts.
+inline constexpr int kSquare = -1;
+inline constexpr uint32_t kSquareLog = 5;
+inline constexpr uint32_t kSquareSide = uint32_t{1} << kSquareLog;
+inline constexpr uint32_t kSquarePitch = kSquareSide + 1;
 
 struct TileLoop {
   int64_t mem_stride = 0;
@@ -88,14 +94,52 @@ LACUNA_HD TileAt tile_at(const TilesJobOf<kOuter>& job, uint32_t tile) {
   return at;
 }
 
+// The same as tile_phase() for a square of a message that is moved as a whole.
+template <int kLog, bool kMem, bool kIntoTile, int kOuter>
+LACUNA_HD void square_phase(const TilesJobOf<kOuter>& job, const TileAt& at, uint32_t thread,
+                            WordOf<kLog>* shared) {
+  using Word = WordOf<kLog>;
+  constexpr uint32_t kStep = kTileThreads / kSquareSide;
+  constexpr uint32_t kRounds = kSquareSide / kStep;
+  constexpr uint32_t kInsideStep = kStep * (kMem ? kSquarePitch : 1);
+  const TileLoop& along = kMem ? job.near : job.last;
+  const TileLoop& across = kMem ? job.last : job.near;
+  const uint32_t most = kMem ? at.lasts : at.nears;
+  const uint32_t low = thread % kSquareSide;
+  const uint32_t high = thread / kSquareSide;
+  if (low >= (kMem ? at.nears : at.lasts)) return;
+  const int64_t stride = kMem ? across.mem_stride : across.packed_stride;
+  std::byte* const global = (kMem ? job.mem + at.mem : job.packed + at.packed) +
+                            low * (kMem ? along.mem_stride : along.packed_stride) + high * stride;
+  Word* const inside = shared + (kMem ? high * kSquarePitch + low : low * kSquarePitch + high);
+  Word words[kRounds];
+  LACUNA_UNROLL
+  for (uint32_t u = 0; u < kRounds; ++u) {
+    if (high + u * kStep < most)
+      words[u] = kIntoTile ? load<Word>(global + u * kStep * stride) : inside[u * kInsideStep];
+  }
+  LACUNA_UNROLL
+  for (uint32_t u = 0; u < kRounds; ++u) {
+    if (high + u * kStep >= most) continue;
+    if (kIntoTile)
+      inside[u * kInsideStep] = words[u];
+    else
+      store(global + u * kStep * stride, words[u]);
+  }
+}
+
 // One phase: between memory and the tile (kMem), or between the packed stream and the tile. kParts:
-// words of an element; 0: job.parts. A thread keeps its column of the tile in all rounds, since
-// rows have at most kTileThreads elements.
+// words of an element; 0: job.parts; or kSquare. A thread keeps its column of the tile in all
+// rounds, since rows have at most kTileThreads elements.
 template <int kLog, int kParts, bool kMem, bool kIntoTile, int kOuter>
 LACUNA_HD void tile_phase(const TilesJobOf<kOuter>& job, const TileAt& at, uint32_t thread,
                           WordOf<kLog>* shared) {
   using Word = WordOf<kLog>;
-  const uint32_t parts = kParts != 0 ? kParts : job.parts;
+  if constexpr (kParts == kSquare) {
+    square_phase<kLog, kMem, kIntoTile>(job, at, thread, shared);
+    return;
+  }
+  const uint32_t parts = kParts > 0 ? static_cast<uint32_t>(kParts) : job.parts;
   const TileLoop& along = kMem ? job.near : job.last;
   const TileLoop& across = kMem ? job.last : job.near;
   const uint32_t most = kMem ? at.lasts : at.nears;
