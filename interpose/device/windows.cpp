@@ -218,10 +218,6 @@ uintptr_t address_in(const Mapping* mapping, int64_t offset, int64_t bytes) noex
              : 0;
 }
 
-}  // namespace
-
-namespace {
-
 // Between ranks of one device, or all of them.
 enum class Between : uint8_t { kNone, kOneDevice, kDevices };
 
