@@ -98,11 +98,6 @@ bool is_device_memory(const std::byte* packed) noexcept {
   return lent != nullptr && lent->is_on_device();
 }
 
-bool leave_device_memory(Staging* staging, int64_t bytes) noexcept {
-  if (is_device_memory(staging->data())) *staging = borrow_pinned(bytes);
-  return static_cast<bool>(*staging);
-}
-
 bool read_packed(const std::byte* packed, int64_t bytes, void* to) noexcept {
   const PackedMemory* const lent = packed_memory_at(packed);
   if (lent != nullptr && lent->is_on_device())

@@ -41,9 +41,6 @@ Staging borrow_for_library(int64_t bytes) noexcept;
 void use_device_memory_from(int64_t bytes) noexcept;
 // Whether borrowed memory is a device's, which the CPU must not touch.
 bool is_device_memory(const std::byte* packed) noexcept;
-// Exchanges such memory for pinned memory of the host: a persistent request must outlive a reset of
-// the device. False: memory was refused.
-bool leave_device_memory(Staging* staging, int64_t bytes) noexcept;
 // Copies from borrowed memory, wherever it lies. False: the device has failed.
 bool read_packed(const std::byte* packed, int64_t bytes, void* to) noexcept;
 

@@ -185,9 +185,10 @@ bool begin_incoming(void* buf, MPI_Count count, MPI_Datatype datatype, int sourc
   incoming->comm = comm;
   if (!open_to(kP2pSwitch, datatype)) return false;
   if (!examine(Operation::kReceive, buf, count, datatype, decision)) return false;
-  const Outcome why = try_to_prepare(*decision, blocking, true,
-                                     decision->is_on_device() && sends_no_token(source, comm),
-                                     &incoming->staging, &incoming->wire);
+  const Outcome why =
+      try_to_prepare(*decision, blocking, true,
+                     decision->is_on_device() && !incoming->on_host && sends_no_token(source, comm),
+                     &incoming->staging, &incoming->wire);
   if (why != Outcome::kHandled) {
     decline_receive(*decision->record, why, decision->bytes, decision);
     return false;

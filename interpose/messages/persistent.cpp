@@ -125,14 +125,6 @@ int raise_failed_start(const PendingRequest& entry) {
                                                            : entry.source.comm);
 }
 
-// A device's memory is gone after a reset, and the request is not.
-bool keep_on_host(Incoming* incoming) {
-  if (!incoming->account.on_device || !incoming->staging) return true;
-  const bool is_kept = device::leave_device_memory(&incoming->staging, incoming->bytes);
-  incoming->data = incoming->staging.data();
-  return is_kept;
-}
-
 }  // namespace
 
 Answer handle_send_init(SendMode mode, const void* buf, MPI_Count count, MPI_Datatype datatype,
@@ -166,11 +158,8 @@ Answer handle_recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int s
   PendingRequest* entry = new_pending();
   if (entry == nullptr) return kDeclined;
   entry->receive = true;
+  entry->incoming.on_host = true;  // a reset of the device takes its memory, and not the request
   if (!make_incoming(buf, count, datatype, source, comm, false, &entry->incoming)) {
-    drop_pending(entry);
-    return kDeclined;
-  }
-  if (!keep_on_host(&entry->incoming)) {
     drop_pending(entry);
     return kDeclined;
   }

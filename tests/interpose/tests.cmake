@@ -228,7 +228,7 @@ lacuna_interpose_test(device.starved DEPTH VARIATION ENV ${fake_device} LACUNA_D
 foreach(direct 0 1)
   set(on_device ${fake_device} LACUNA_TEST_CUDA_IS_OPEN=1 LACUNA_GPU_STAGING=device LACUNA_DIRECT=${direct})
   lacuna_interpose_test(device.staging.${direct} DEPTH VARIATION ENV ${on_device} SHELL ${in_device_folder}
-    TOPICS device_staging device_staging_restarts device_staging_addresses)
+    TOPICS device_staging device_staging_restarts device_staging_refused device_staging_addresses)
   lacuna_interpose_test(device.staging.all.${direct} DEPTH VARIATION ENV ${on_device} SHELL ${in_device_folder}
     TOPICS @device)
 endforeach()

@@ -70,6 +70,7 @@ struct Incoming {
   // The CPU must not write to the buffer, or cannot: the library does it (an unknown type, some
   // memory of devices), or a device (account.on_device).
   bool by_library = false;
+  bool on_host = false;  // packed data of a device must not lie in its memory
   bool matched = false;  // received by MPI_Mrecv or MPI_Imrecv: the communicator is unknown
   MPI_Comm comm;         // errors are raised on it
   Account account;

@@ -128,6 +128,25 @@ TOPIC(device_staging_restarts) {
   for (MPI_Request& request : requests) MPI_Request_free(&request);
 }
 
+// No pinned memory is to be had, which persistent requests need: the library moves their data.
+TOPIC(device_staging_refused) {
+  if (!start_device() || !is_fake_device() || g_size != 2) return;
+  const Column column;
+  pass(column.type, 8, MPI_ANY_SOURCE, true, !g_direct);
+  fake_switch("fake_refuses_pinning") = 1;
+  constexpr int kCount = 500;
+  const Elements out(On::kDevice, column.type, kCount, 1), in(On::kDevice, column.type, kCount, 2);
+  const std::vector<unsigned char> want = in.with(Elements(On::kHost, column.type, kCount, 1));
+  MPI_Request requests[2];
+  MPI_Ssend_init(out.base(), kCount, column.type, 1 - g_rank, kTag, MPI_COMM_WORLD, &requests[0]);
+  MPI_Recv_init(in.base(), kCount, column.type, 1 - g_rank, kTag, MPI_COMM_WORLD, &requests[1]);
+  MPI_Startall(2, requests);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  CHECK(in.read() == want);
+  for (MPI_Request& request : requests) MPI_Request_free(&request);
+  fake_switch("fake_refuses_pinning") = 0;
+}
+
 // After a reset the program gets the addresses that lacuna's packed data had.
 TOPIC(device_staging_addresses) {
   if (!start_device() || !is_fake_device() || g_size != 2) return;
