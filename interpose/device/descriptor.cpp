@@ -8,6 +8,8 @@
 
 #include <cerrno>
 
+#include "interpose/direct/arena/arena.hpp"
+
 namespace lacuna::device {
 namespace {
 
@@ -32,16 +34,10 @@ int get(int32_t pid, int number) noexcept {
 
 void Descriptor::take(int number) noexcept {
   drop();
-  if (number < 0) return;
-  if (number <= STDERR_FILENO) {
-    number_ = fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    close(number);
-  } else {
-    number_ = number;
-    fcntl(number, F_SETFD, FD_CLOEXEC);
-  }
+  number_ = direct::above_standard_streams(number);
   struct stat status{};
   if (number_ < 0 || fstat(number_, &status) != 0) return;
+  fcntl(number_, F_SETFD, FD_CLOEXEC);
   device_ = status.st_dev;
   file_ = status.st_ino;
 }

@@ -65,9 +65,9 @@ struct SharedMemory {
   int (*allow)(uintptr_t address, size_t bytes, const Access* access, size_t count);
   int (*to_descriptor)(void* descriptor, uint64_t handle, int kind, unsigned long long flags);
   int (*from_descriptor)(uint64_t* handle, void* descriptor, int kind);
-  // The primary context of a device, which is made if there is none.
   int (*identify_device)(void* uuid, int ordinal);
   int (*device_attribute)(int* value, int attribute, int ordinal);
+  // The primary context of a device, which is made if there is none.
   int (*retain_context)(void** context, int ordinal);
   int (*release_context)(int ordinal);
 };

@@ -111,13 +111,11 @@ bool reaches(const Plan& plan, const void* mem, const std::byte* in_arena, int64
   return context != nullptr && context->reaches(in_arena, bytes);
 }
 
-WindowPlace window_for(const Plan& plan, const void* mem, int64_t count,
-                       const direct::Region* region, int64_t bytes,
-                       const direct::Peer& to) noexcept {
+WindowPlace window_for(const Plan& plan, const void* mem, int64_t count, const std::byte* in_arena,
+                       int64_t bytes, const direct::Peer& to) noexcept {
   if (!are_windows_on()) return {};
   Context* const context = context_at(address(mem, plan.offset()));
-  const auto* const there = reinterpret_cast<const std::byte*>(region + 1);
-  return context != nullptr ? place_in_own_window(there, bytes, to, context, plan.is_run(count))
+  return context != nullptr ? place_in_own_window(in_arena, bytes, to, context, plan.is_run(count))
                             : WindowPlace();
 }
 

@@ -49,10 +49,10 @@ bool read_packed(const std::byte* packed, int64_t bytes, void* to) noexcept;
 bool reaches(const Plan& plan, const void* mem, const std::byte* in_arena, int64_t bytes) noexcept;
 
 // Messages of the direct path from device to device, through a window (windows.hpp). Where pack()
-// is to write a payload for a peer that has a region of the arena; none: not into a window.
-WindowPlace window_for(const Plan& plan, const void* mem, int64_t count,
-                       const direct::Region* region, int64_t bytes,
-                       const direct::Peer& to) noexcept;
+// is to write a payload for a peer, whose place in the arena is `in_arena`; none: not into a
+// window.
+WindowPlace window_for(const Plan& plan, const void* mem, int64_t count, const std::byte* in_arena,
+                       int64_t bytes, const direct::Peer& to) noexcept;
 // A payload that its sender has packed into a window: in the window, if the device that has
 // `on_device` reaches it; else in the region, to which it is copied. Null: the device has failed.
 // In any case leave_window() must follow (windows.hpp), when the payload has been unpacked.

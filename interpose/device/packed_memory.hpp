@@ -7,8 +7,7 @@
 // messages, so a buffer stays pinned, up to 64 MiB of idle ones.
 //
 // Memory of the device itself, for MPI libraries that know devices and were measured to be faster
-// with it (`lacuna tune --gpu`). At most 128 MiB, which are never freed: whether their context
-// still exists is not known.
+// with it (`lacuna tune --gpu`). At most 128 MiB, which lacuna does not free.
 #ifndef LACUNA_INTERPOSE_DEVICE_PACKED_MEMORY_HPP_
 #define LACUNA_INTERPOSE_DEVICE_PACKED_MEMORY_HPP_
 

@@ -221,15 +221,13 @@ uintptr_t address_in(const Mapping* mapping, int64_t offset, int64_t bytes) noex
 // Between ranks of one device, or all of them.
 enum class Between : uint8_t { kNone, kOneDevice, kDevices };
 
-Between option() noexcept {
-  bool flag = false;
-  if (!detail::read_flag(option_text(OptionId::kGpuIpc), &flag)) return Between::kOneDevice;
-  return flag ? Between::kDevices : Between::kNone;
-}
-
 Between between() noexcept {
-  static const Between found = option();
-  return found;
+  static const Between wanted = [] {
+    bool flag = false;
+    if (!detail::read_flag(option_text(OptionId::kGpuIpc), &flag)) return Between::kOneDevice;
+    return flag ? Between::kDevices : Between::kNone;
+  }();
+  return wanted;
 }
 
 // Where the kernels of two ranks take turns on a device, a copy between the host and the device

@@ -132,15 +132,6 @@ bool allocate_pages(int64_t begin, int64_t end) noexcept {
   return end <= kKept || get_pages(std::max(begin / kPage * kPage, kKept), end);
 }
 
-// A program that has closed its standard streams may still write to descriptors 0 to 2, and would
-// write into the arena. So the arena gets another one.
-int above_standard_streams(int descriptor) noexcept {
-  if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
-  const int other = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  close(descriptor);
-  return other;
-}
-
 // Checks the link before it is opened: opening another kind of file may have an effect.
 bool is_an_arena(const char* path) noexcept {
   constexpr std::string_view kPrefix = "/memfd:";
@@ -166,6 +157,13 @@ std::byte* map(int descriptor, int64_t bytes) noexcept {
 }
 
 }  // namespace
+
+int above_standard_streams(int descriptor) noexcept {
+  if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+  const int other = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  close(descriptor);
+  return other;
+}
 
 constinit TokenPage g_token_page = {};
 constinit uint64_t g_settled_word = 0;

@@ -21,6 +21,9 @@
 
 namespace lacuna::direct {
 
+// A program that has closed its standard streams may still write to descriptors 0 to 2, and would
+// write into what lacuna has there. So lacuna's descriptors get another number. Below 0: none.
+int above_standard_streams(int descriptor) noexcept;
 // Makes this process's arena. False: the system refused the shared memory, or that much of it.
 bool make_arena(int64_t bytes) noexcept;
 // The largest arena of at most `wanted` bytes that this process may make if all `ranks` of the node

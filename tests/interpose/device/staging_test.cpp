@@ -128,7 +128,7 @@ TOPIC(device_staging_restarts) {
   for (MPI_Request& request : requests) MPI_Request_free(&request);
 }
 
-// No pinned memory is to be had, which persistent requests need: the library moves their data.
+// Pinned memory is refused, and persistent requests need it: the library moves their data.
 TOPIC(device_staging_refused) {
   if (!start_device() || !is_fake_device() || g_size != 2) return;
   const Column column;
