@@ -84,7 +84,7 @@ struct Block {
     return record != nullptr &&
            !__builtin_mul_overflow(static_cast<int64_t>(pair) * count, record->extent_bytes,
                                    &offset) &&
-           direct::describe(address(buf, offset), count, type, pair_data);
+           direct::describe_anywhere(address(buf, offset), count, type, pair_data);
   }
 
   void* buf;
@@ -111,7 +111,7 @@ struct Blocks {
     int64_t offset = 0;
     return record != nullptr &&
            !__builtin_mul_overflow(int64_t{displacements[pair]}, record->extent_bytes, &offset) &&
-           direct::describe(address(buf, offset), counts[pair], type, pair_data);
+           direct::describe_anywhere(address(buf, offset), counts[pair], type, pair_data);
   }
   bool never_pays(Operation operation, int pairs, int64_t least_bytes) const {
     if (buf == MPI_IN_PLACE) return true;
@@ -170,8 +170,8 @@ struct TypedBlocks {
   auto arguments() const { return std::make_tuple(buf, counts, displacements, types); }
   bool describe(size_t pair, direct::PairData* pair_data) const {
     return counts != nullptr && displacements != nullptr && types != nullptr &&
-           direct::describe(address(buf, displacements[pair]), counts[pair], types[pair],
-                            pair_data);
+           direct::describe_anywhere(address(buf, displacements[pair]), counts[pair], types[pair],
+                                     pair_data);
   }
 
   void* buf;

@@ -5,6 +5,7 @@
 #ifndef LACUNA_INTERPOSE_COLLECTIVES_ROOM_CALL_HPP_
 #define LACUNA_INTERPOSE_COLLECTIVES_ROOM_CALL_HPP_
 
+#include <algorithm>
 #include <optional>
 
 #include "interpose/collectives/uniform.hpp"
@@ -31,6 +32,14 @@ class MemberData {
       member.out = member.in = direct::PairData{};
     }
     room->to_all = direct::PairData{};
+  }
+
+  // Whether no data are a device's.
+  bool are_on_host() const {
+    return !room_->to_all.is_on_device() &&
+           std::none_of(room_->members.begin(), room_->members.end(), [](const auto& member) {
+             return member.out.is_on_device() || member.in.is_on_device();
+           });
   }
 
   template <typename Data>
@@ -147,7 +156,7 @@ std::optional<Answer> call_between_nodes(const direct::Call& call, MPI_Comm comm
   finish_freed_requests();
   int error_class = MPI_SUCCESS;
   MemberData places(&nodes->room);
-  const bool is_willing = is_open(kCollectiveSwitch) && fill(&places);
+  const bool is_willing = is_open(kCollectiveSwitch) && fill(&places) && places.are_on_host();
   const InLibrary inside;
   if (!direct::exchange_between_nodes(comm, nodes, call, is_willing, &error_class))
     return std::nullopt;
@@ -175,8 +184,8 @@ std::optional<Answer> call_in_room(const direct::Call& call, MPI_Comm comm, cons
   *entered = room;
   if (!g_gate.threads) direct::last_room(comm) = {comm, room};
   const direct::Entry entry = direct::enter_room(comm, room, call, bytes(*room));
-  // With log, report or verification the data are reported outside the room.
-  // So are data of devices, which vote no.
+  // With log, report or verification the data are reported outside the room. There data of devices
+  // are packed, too, which the library may not be able to read.
   if (entry == direct::Entry::kBackedOff && !is_watched(kAnyWatched | kDevices)) return kDeclined;
   if (entry != direct::Entry::kMustVote) return std::nullopt;
   finish_freed_requests();

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "base/address.hpp"
 #include "interpose/device/arenas.hpp"
 #include "interpose/device/packed_memory.hpp"
 #include "type/type.hpp"
@@ -113,9 +114,14 @@ bool Context::make_plan(const PlanPtr& plan, int64_t count) noexcept {
   return scope.is_in() && find(*plan, count) != nullptr;
 }
 
-// Enqueued and waited for.
+// Enqueued and waited for. No plan: contiguous.
 bool Context::slice(bool packs, const lacuna_gpu_plan* plan, const void* mem, int64_t begin,
                     int64_t end, std::byte* packed) noexcept {
+  if (plan == nullptr) {
+    std::byte* const there = address(mem, begin);
+    return packs ? copy_and_wait(packed, there, end - begin)
+                 : copy_and_wait(there, packed, end - begin);
+  }
   const lacuna_status status =
       packs ? mover()->pack(plan, mem, begin, end, packed, stream_)
             : mover()->unpack(plan, packed, begin, end, const_cast<void*>(mem), stream_);
@@ -124,14 +130,16 @@ bool Context::slice(bool packs, const lacuna_gpu_plan* plan, const void* mem, in
 
 // For memory that the device cannot reach.
 bool Context::through_bounce(bool packs, const lacuna_gpu_plan* plan, const void* mem,
-                             int64_t bytes, std::byte* packed) noexcept {
+                             int64_t begin, int64_t end, std::byte* packed) noexcept {
   std::byte* const bounce = bounce_->buffer.data;
-  for (int64_t begin = 0; begin < bytes; begin += kBounce) {
-    const int64_t end = std::min(bytes, begin + kBounce);
-    const auto size = static_cast<size_t>(end - begin);
-    if (!packs) std::memcpy(bounce, packed + begin, size);
-    if (!slice(packs, plan, mem, begin, end, bounce)) return false;
-    if (packs) std::memcpy(packed + begin, bounce, size);
+  while (begin < end) {
+    const int64_t now = std::min(end - begin, kBounce);
+    const auto size = static_cast<size_t>(now);
+    if (!packs) std::memcpy(bounce, packed, size);
+    if (!slice(packs, plan, mem, begin, begin + now, bounce)) return false;
+    if (packs) std::memcpy(packed, bounce, size);
+    begin += now;
+    packed += now;
   }
   return true;
 }
@@ -141,16 +149,17 @@ bool Context::reaches(const std::byte* in_arena, int64_t bytes) noexcept {
   return scope.is_in() && use_arena(in_arena, bytes, this);
 }
 
-bool Context::move(bool packs, const Plan& plan, int64_t count, const void* mem, int64_t bytes,
-                   std::byte* packed, Packed where) noexcept {
+bool Context::move(bool packs, const Plan* plan, int64_t count, const void* mem, int64_t begin,
+                   int64_t end, std::byte* packed, Packed where) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   const Scope scope(*this);
-  const lacuna_gpu_plan* const there = scope.is_in() && is_open() ? find(plan, count) : nullptr;
-  if (there == nullptr) return false;
+  if (!scope.is_in() || !is_open()) return false;
+  const lacuna_gpu_plan* const there = plan != nullptr ? find(*plan, count) : nullptr;
+  if (plan != nullptr && there == nullptr) return false;
   ArenaUse used;
-  if (where == Packed::kInArena) used = use_arena(packed, bytes, this);
-  return where == Packed::kReached || used ? slice(packs, there, mem, 0, bytes, packed)
-                                           : through_bounce(packs, there, mem, bytes, packed);
+  if (where == Packed::kInArena) used = use_arena(packed, end - begin, this);
+  return where == Packed::kReached || used ? slice(packs, there, mem, begin, end, packed)
+                                           : through_bounce(packs, there, mem, begin, end, packed);
 }
 
 bool Context::copy_and_wait(void* to, const void* from, int64_t bytes) noexcept {

@@ -84,9 +84,9 @@ class Context {
   // Whether the device can use this memory of an arena itself. Pins it if needed.
   bool reaches(const std::byte* in_arena, int64_t bytes) noexcept;
 
-  // Moves bytes [0, bytes) of the packed stream.
-  bool move(bool packs, const Plan& plan, int64_t count, const void* mem, int64_t bytes,
-            std::byte* packed, Packed where) noexcept;
+  // Moves bytes [begin, end) of the packed stream. No plan: `mem` is contiguous.
+  bool move(bool packs, const Plan* plan, int64_t count, const void* mem, int64_t begin,
+            int64_t end, std::byte* packed, Packed where) noexcept;
   bool copy(void* to, const void* from, int64_t bytes) noexcept;
   // From memory of a device to any memory of the host.
   bool copy_to_host(std::byte* to, const std::byte* from, int64_t bytes) noexcept;
@@ -105,8 +105,8 @@ class Context {
   bool slice(bool packs, const lacuna_gpu_plan* plan, const void* mem, int64_t begin, int64_t end,
              std::byte* packed) noexcept;
   bool copy_and_wait(void* to, const void* from, int64_t bytes) noexcept;
-  bool through_bounce(bool packs, const lacuna_gpu_plan* plan, const void* mem, int64_t bytes,
-                      std::byte* packed) noexcept;
+  bool through_bounce(bool packs, const lacuna_gpu_plan* plan, const void* mem, int64_t begin,
+                      int64_t end, std::byte* packed) noexcept;
 
   void* const handle_;
   const unsigned long long number_;

@@ -41,23 +41,33 @@ Context* context_at(const void* data) noexcept {
   return where_is(data, &place) == Where::kDevice ? context_of(place) : nullptr;
 }
 
-bool move(bool packs, const Plan& plan, int64_t count, const void* mem, int64_t bytes,
-          std::byte* packed) noexcept {
+Context* context_at_any(const void* one, const void* other) noexcept {
+  Context* const context = one != nullptr ? context_at(one) : context_at(other);
+  const bool are_two = one != nullptr && other != nullptr && context_at(other) != context;
+  return are_two ? nullptr : context;
+}
+
+}  // namespace
+
+const void* OnDevice::first() const noexcept {
+  return plan != nullptr ? address(mem, plan->offset()) : mem;
+}
+
+bool move_slice(bool packs, const OnDevice& data, int64_t begin, int64_t end,
+                std::byte* packed) noexcept {
   const bool is_shared = is_in_arena(packed);
   const PackedMemory* lent = is_shared ? nullptr : packed_memory_at(packed);
   // A persistent request may start again after a reset: then its memory is the host's alone.
   if (lent != nullptr && !lent->is_on_device() && !lent->owner->is_alive()) lent = nullptr;
-  Context* const context = lent != nullptr ? lent->owner : context_at(address(mem, plan.offset()));
+  Context* const context = lent != nullptr ? lent->owner : context_at(data.first());
   if (context == nullptr) return fail();
   const bool is_reached = lent != nullptr || user_of_window(packed) == context ||
                           (!is_shared && context_at(packed) == context);
   const Packed where = is_shared    ? Packed::kInArena
                        : is_reached ? Packed::kReached
                                     : Packed::kElsewhere;
-  return context->move(packs, plan, count, mem, bytes, packed, where) || fail();
+  return context->move(packs, data.plan, data.count, data.mem, begin, end, packed, where) || fail();
 }
-
-}  // namespace
 
 bool prepare(const DevicePlace& place, const PlanPtr& plan, int64_t count) noexcept {
   t_context = context_of(place);
@@ -74,19 +84,26 @@ namespace {
 
 constinit std::atomic<int64_t> g_device_memory_from{std::numeric_limits<int64_t>::max()};
 
-Staging borrow(int64_t bytes, Lies where) noexcept {
-  PackedMemory* const lent = t_context != nullptr ? t_context->lend(bytes, where) : nullptr;
+Staging borrow(Context* context, int64_t bytes, Lies where) noexcept {
+  PackedMemory* const lent = context != nullptr ? context->lend(bytes, where) : nullptr;
   return lent != nullptr ? Staging(&lent->buffer) : Staging();
 }
 
 }  // namespace
 
-Staging borrow_pinned(int64_t bytes) noexcept { return borrow(bytes, Lies::kOnHost); }
+Staging borrow_pinned(int64_t bytes) noexcept { return borrow(t_context, bytes, Lies::kOnHost); }
 
 Staging borrow_for_library(int64_t bytes) noexcept {
   if (bytes < g_device_memory_from.load(std::memory_order_relaxed)) return borrow_pinned(bytes);
-  Staging found = borrow(bytes, Lies::kOnDevice);
+  Staging found = borrow(t_context, bytes, Lies::kOnDevice);
   return found ? std::move(found) : borrow_pinned(bytes);
+}
+
+Staging borrow_between(const void* from, const void* to, int64_t bytes) noexcept {
+  Context* const context = context_at_any(from, to);
+  const bool is_inside = from != nullptr && to != nullptr;
+  Staging found = is_inside ? borrow(context, bytes, Lies::kOnDevice) : Staging();
+  return found ? std::move(found) : borrow(context, bytes, Lies::kOnHost);
 }
 
 void use_device_memory_from(int64_t bytes) noexcept {
@@ -111,26 +128,24 @@ bool reaches(const Plan& plan, const void* mem, const std::byte* in_arena, int64
   return context != nullptr && context->reaches(in_arena, bytes);
 }
 
-WindowPlace window_for(const Plan& plan, const void* mem, int64_t count, const std::byte* in_arena,
-                       int64_t bytes, const direct::Peer& to) noexcept {
+WindowPlace window_for(const OnDevice& data, const std::byte* in_arena, int64_t bytes,
+                       const direct::Peer& to) noexcept {
   if (!are_windows_on()) return {};
-  Context* const context = context_at(address(mem, plan.offset()));
-  return context != nullptr ? place_in_own_window(in_arena, bytes, to, context, plan.is_run(count))
+  Context* const context = context_at(data.first());
+  const bool is_run = data.plan == nullptr || data.plan->is_run(data.count);
+  return context != nullptr ? place_in_own_window(in_arena, bytes, to, context, is_run)
                             : WindowPlace();
 }
 
-const std::byte* payload_in_window(const direct::Token& token, direct::Region* region,
-                                   const void* on_device) noexcept {
-  const auto offset = token.offset + static_cast<int64_t>(sizeof(direct::Region));
+std::byte* find_in_window(uint32_t sender, uint64_t window, std::byte* in_arena, int64_t bytes,
+                          const void* on_device) noexcept {
+  const int64_t offset = in_arena - direct::peer_at(sender)->arena.begin;
   Context* const context = on_device != nullptr ? context_at(on_device) : nullptr;
-  enter_window();
   if (context != nullptr) {
-    const std::byte* const there =
-        place_in_window(token.sender, region->window, offset, token.bytes, context);
+    std::byte* const there = place_in_window(sender, window, offset, bytes, context);
     if (there != nullptr) return there;
   }
-  std::byte* const here = direct::payload(region);
-  if (copy_from_window(token.sender, region->window, offset, token.bytes, here)) return here;
+  if (copy_from_window(sender, window, offset, bytes, in_arena)) return in_arena;
   fail();
   return nullptr;
 }
@@ -143,13 +158,13 @@ void received_from(uint32_t sender, const void* on_device) noexcept {
 
 bool pack(const Plan& plan, const void* mem, int64_t count, int64_t bytes,
           std::byte* packed) noexcept {
-  t_has_failed = !move(true, plan, count, mem, bytes, packed);
+  t_has_failed = !move_slice(true, {&plan, count, const_cast<void*>(mem)}, 0, bytes, packed);
   return !t_has_failed;
 }
 
 bool unpack(const Plan& plan, const std::byte* packed, int64_t bytes, int64_t count,
             void* mem) noexcept {
-  return move(false, plan, count, mem, bytes, const_cast<std::byte*>(packed));
+  return move_slice(false, {&plan, count, mem}, 0, bytes, const_cast<std::byte*>(packed));
 }
 
 bool copy(void* to, const void* from, int64_t bytes, const void* on_device) noexcept {

@@ -48,19 +48,32 @@ bool read_packed(const std::byte* packed, int64_t bytes, void* to) noexcept;
 // no memory to go through. Pins the memory if needed.
 bool reaches(const Plan& plan, const void* mem, const std::byte* in_arena, int64_t bytes) noexcept;
 
-// Messages of the direct path from device to device, through a window (windows.hpp). Where pack()
-// is to write a payload for a peer, whose place in the arena is `in_arena`; none: not into a
-// window.
-WindowPlace window_for(const Plan& plan, const void* mem, int64_t count, const std::byte* in_arena,
-                       int64_t bytes, const direct::Peer& to) noexcept;
-// A payload that its sender has packed into a window: in the window, if the device that has
-// `on_device` reaches it; else in the region, to which it is copied. Null: the device has failed.
-// In any case leave_window() must follow (windows.hpp), when the payload has been unpacked.
-const std::byte* payload_in_window(const direct::Token& token, direct::Region* region,
-                                   const void* on_device) noexcept;
+// Data on a device. No plan: contiguous, from `mem` on.
+struct OnDevice {
+  const Plan* plan;
+  int64_t count;
+  void* mem;
+
+  const void* first() const noexcept;  // a byte of the data
+};
+
+// By the direct path from device to device, through a window (windows.hpp). Where the device is to
+// pack `bytes` for a peer, whose place in the arena is `in_arena`; none: not into a window.
+WindowPlace window_for(const OnDevice& data, const std::byte* in_arena, int64_t bytes,
+                       const direct::Peer& to) noexcept;
+// What a peer has packed into its window, in place of `bytes` at `in_arena`: in the window, if the
+// device that has `on_device` reaches it (null: no device); else at `in_arena`, to which it is
+// copied. Null: the device has failed. Call it while a WindowUse is there.
+std::byte* find_in_window(uint32_t sender, uint64_t window, std::byte* in_arena, int64_t bytes,
+                          const void* on_device) noexcept;
 // Memory of a device has received data from a peer, through its arena: perhaps the next ones can
 // come through a window.
 void received_from(uint32_t sender, const void* on_device) noexcept;
+
+// Memory for the packed form of data that this rank copies from one place to another, at least one
+// of which is a device's (null: the host's). Empty: none is to be had, or the places are of two
+// contexts.
+Staging borrow_between(const void* from, const void* to, int64_t bytes) noexcept;
 
 // Bytes [0, bytes) of the packed stream of `count` elements at `mem`, which is a device's memory.
 // `packed` is any memory: pinned or of an arena that can be pinned (the quickest), of a device, or
@@ -69,6 +82,9 @@ bool pack(const Plan& plan, const void* mem, int64_t count, int64_t bytes,
           std::byte* packed) noexcept;
 bool unpack(const Plan& plan, const std::byte* packed, int64_t bytes, int64_t count,
             void* mem) noexcept;
+// The same for bytes [begin, end) of the packed stream. No failure is kept for take_failure().
+bool move_slice(bool packs, const OnDevice& data, int64_t begin, int64_t end,
+                std::byte* packed) noexcept;
 // Contiguous memory; one side or both are a device's. `on_device` is one that is.
 bool copy(void* to, const void* from, int64_t bytes, const void* on_device) noexcept;
 

@@ -317,20 +317,19 @@ bool copy_from_window(uint32_t peer, uint64_t window, int64_t offset, int64_t by
   return from != 0 && user->copy_to_host(to, reinterpret_cast<const std::byte*>(from), bytes);
 }
 
-void enter_window() noexcept {
+WindowUse::WindowUse() noexcept {
   const std::lock_guard<std::mutex> lock(g_windows_mutex);
   ++g_inside;
 }
 
-void leave_window(uint32_t peer) noexcept {
+WindowUse::~WindowUse() {
   const std::lock_guard<std::mutex> lock(g_windows_mutex);
   if (--g_inside > 0 || mappings().size() < 2) return;
-  const direct::Peer& owner = *direct::peer_at(peer);
-  const uint64_t now =
-      direct::window_page(owner.arena.begin).number.load(std::memory_order_acquire);
-  if (!direct::all_tokens_arrived(owner)) return;
-  std::erase_if(mappings(), [&](Mapping& mapping) {
-    if (mapping.peer != peer || mapping.window == now) return false;
+  std::erase_if(mappings(), [](Mapping& mapping) {
+    const direct::Peer& owner = *direct::peer_at(mapping.peer);
+    const uint64_t now =
+        direct::window_page(owner.arena.begin).number.load(std::memory_order_acquire);
+    if (mapping.window == now || !direct::all_tokens_arrived(owner)) return false;
     give_back(&mapping);
     return true;
   });

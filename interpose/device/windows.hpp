@@ -52,10 +52,16 @@ std::byte* place_in_window(uint32_t peer, uint64_t window, int64_t offset, int64
 bool copy_from_window(uint32_t peer, uint64_t window, int64_t offset, int64_t bytes,
                       std::byte* to) noexcept;
 
-// Around all uses of what the last two have returned. When all payloads of a peer have been moved,
-// its former windows are given back.
-void enter_window() noexcept;
-void leave_window(uint32_t peer) noexcept;
+// Must be there while what the last two have returned is used, and from before this rank has told
+// that it will use it. When the last one ends, former windows are given back whose payloads have
+// all been moved.
+class WindowUse {
+ public:
+  WindowUse() noexcept;
+  ~WindowUse();
+  WindowUse(const WindowUse&) = delete;
+  WindowUse& operator=(const WindowUse&) = delete;
+};
 
 // Unmaps all windows. For MPI_Finalize.
 void close_windows() noexcept;

@@ -72,7 +72,8 @@ bool pack_on_device(const Plan& plan, const void* buf, MPI_Count count, int64_t 
                     const Account& account, const direct::Peer& peer,
                     direct::Region* region) noexcept {
   std::byte* there = direct::payload(region);
-  const device::WindowPlace place = device::window_for(plan, buf, count, there, bytes, peer);
+  const device::OnDevice data{&plan, count, const_cast<void*>(buf)};
+  const device::WindowPlace place = device::window_for(data, there, bytes, peer);
   region->window = place.window;
   if (place.begin != nullptr)
     there = place.begin;

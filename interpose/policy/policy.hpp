@@ -73,6 +73,9 @@ Rulebook both(const Rulebook& one, const Rulebook& other);
 
 // Between nodes, smaller data take no less time in pieces (direct/pipeline/).
 inline constexpr int64_t kLeastPipelined = int64_t{64} << 10;
+// Data of a device go by the direct path from so many bytes on. It saves two copies on the host. An
+// estimate: copies of fewer bytes take little beside the two kernels and the waits for them.
+inline constexpr int64_t kLeastDirectOfDevice = int64_t{16} << 10;
 
 // Whether packing first pays; `messages` is for sends, receives and the direct path.
 bool pays(const Rulebook& messages, Operation operation, const DataShape& load) noexcept;

@@ -54,10 +54,6 @@ Outcome passing(const TypeRecord& record, MPI_Count count, bool is_new) noexcept
   return count == 1 && record.single_run ? Outcome::kOneRun : Outcome::kHandled;
 }
 
-// Data of a device go by the direct path from so many bytes on. It saves two copies on the host. An
-// estimate: copies of fewer bytes take little beside the two kernels and the waits for them.
-constexpr int64_t kLeastDirectOfDevice = int64_t{16} << 10;
-
 // For a call that the CPU would not handle: whether its data are a device's, and are moved there.
 // Data with gaps are, whatever the tables say, as libraries copy run by run. Contiguous ones are if
 // the library would read them by the CPU. Not one-sided operations and files.

@@ -9,9 +9,9 @@
 # FOLDER is what `tests/gpu/carry.sh FOLDER` collected (bin, lib, gcc, python, mpi: the files that must be carried
 # besides the source tree), or the FOLDER.tar.gz that it wrote beside it, or a build folder (default: build/release;
 # built there first if CMake and the rest are here). OUTPUT (default: the current folder) gets a log of each step,
-# machine.json, bench.json, corpus.json, and halo-LIBRARY.json and halo-LIBRARY-host.json (with LACUNA_GPU_IPC=0). Of the
-# machine are needed: x86-64, glibc 2.36, the CUDA driver, and Python 3.10 for the engine and the commands; no package of
-# Python's.
+# machine.json, bench.json, corpus.json, and halo-*.json (`host`: with LACUNA_GPU_IPC=0; `mps`: under NVIDIA's MPS, if
+# nvidia-cuda-mps-control is there and starts). Of the machine are needed: x86-64, glibc 2.36, the CUDA driver, and
+# Python 3.10 for the engine and the commands; no package of Python's.
 # LACUNA_GPU_PARTS: `engine`, `mpi`, or both (if nothing is said). LACUNA_GPU_HALO: the cube of the halo exchange (512).
 # LACUNA_GPU_TYPES: random types (100000). LACUNA_GPU_TAIL: bytes of the bench's tables that are shown (4000).
 set -u
@@ -58,7 +58,7 @@ mpi=$(cd "$folder" && pwd)/mpi
 [ -d "$mpi" ] || mpi=$(pwd)/build/mpi
 libraries=$(cd "$folder/lib" && pwd)
 topics="device_blocking device_large device_nonblocking device_persistent device_probed
-  device_exchange device_packs device_collectives"
+  device_exchange device_packs device_collectives device_rooms device_rooms_plain"
 # With the direct path alone: MPICH itself hangs after a message that was too long.
 direct_topics="device_direct device_direct_order device_direct_ends"
 window_topics="device_windows device_windows_order device_windows_truncated"
@@ -106,17 +106,36 @@ case $parts in *mpi*)
       grep -v "^lacuna" "$out/reset-${pair%:*}.log" | tail -n 4
     done
     unset LACUNA_TEST_EARLY LACUNA_ALWAYS LACUNA_LOG
-    for pair in mpich:mpich openmpi:ompi; do
-      for ipc in auto 0; do
-        export LACUNA_GPU_IPC=$ipc
-        name=halo-${pair%:*}
-        [ $ipc = auto ] || name=$name-host
-        on_mpi "$name" 30 "${pair%:*}" 1 "$folder/bin/lacuna-gpu-halo-${pair#*:}" \
-          --size "${LACUNA_GPU_HALO:-512}" --json "$out/$name.json"
-        tail -n 12 "$out/$name.log"
-      done
+    halo() { # mpich|openmpi FAMILY CALL LACUNA_GPU_IPC [mps]
+      export LACUNA_GPU_IPC="$4"
+      name=halo-$1-$3${5:+-$5}
+      [ "$4" = auto ] || name=$name-host
+      on_mpi "$name" 30 "$1" 1 "$folder/bin/lacuna-gpu-halo-$2" --call "$3" \
+        --size "${LACUNA_GPU_HALO:-512}" --json "$out/$name.json"
+      tail -n 12 "$out/$name.log"
+      unset LACUNA_GPU_IPC
+    }
+    for ipc in auto 0; do
+      halo mpich mpich sendrecv $ipc
+      halo mpich mpich alltoallw $ipc
+      halo openmpi ompi sendrecv $ipc
     done
-    unset LACUNA_GPU_IPC
+    # The kernels of both ranks run at a time.
+    if command -v nvidia-cuda-mps-control >/dev/null 2>&1; then
+      CUDA_MPS_PIPE_DIRECTORY=$(mktemp -d)
+      CUDA_MPS_LOG_DIRECTORY=$CUDA_MPS_PIPE_DIRECTORY
+      export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+      if nvidia-cuda-mps-control -d; then
+        for ipc in auto 0; do
+          halo mpich mpich sendrecv $ipc mps
+          halo mpich mpich alltoallw $ipc mps
+        done
+        echo quit | nvidia-cuda-mps-control
+      fi
+      unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+    else
+      echo "== halo under MPS: skipped, no nvidia-cuda-mps-control"
+    fi
   else
     echo "== mpi: skipped, no $folder/bin/interpose_test_mpich or no $mpi/mpich"
   fi

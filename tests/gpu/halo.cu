@@ -3,16 +3,17 @@
 // lacuna-gpu-halo-FAMILY: two ranks on one device exchange the three faces of a cube of doubles in
 // device memory, in three ways:
 //
-//   types     MPI_Sendrecv of derived types and device addresses; lacuna must be preloaded (or the
-//             MPI library must know devices)
+//   types     derived types and device addresses; lacuna must be preloaded (or the MPI library must
+//             know devices)
 //   blocks    a cudaMemcpyAsync for each run, to and from pinned memory; of faces with more than
 //             kMostCopies runs that many are timed, and the time is scaled up ("scaled": 1)
-//   by hand   a kernel packs to pinned memory, MPI_Sendrecv of contiguous data, a kernel unpacks
+//   by hand   a kernel packs to pinned memory, the same call with contiguous data, a kernel unpacks
 //
-// Each way is checked first, with all bytes of the cube compared. Then they take turns. Rank 0
-// prints a line for each face and way, and writes the same as JSON.
+// The call is MPI_Sendrecv, or MPI_Alltoallw (`--call alltoallw`). Each way is checked first, with
+// all bytes of the cube compared. Then they take turns. Rank 0 prints a line for each face and way,
+// and writes the same as JSON.
 //
-//   lacuna-gpu-halo-FAMILY [--size N] [--rounds N] [--json FILE]
+//   lacuna-gpu-halo-FAMILY [--size N] [--rounds N] [--call sendrecv|alltoallw] [--json FILE]
 #include <cuda_runtime.h>
 #include <mpi.h>
 
@@ -33,6 +34,7 @@ long g_n = 512;
 double* g_cube = nullptr;
 double* g_pinned[2] = {nullptr, nullptr};  // sent, received
 cudaStream_t g_stream;
+bool g_is_collective = false;
 
 void need(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
@@ -77,21 +79,29 @@ __global__ void move(double* face, double* packed, long runs, long length, long 
 template <bool kPack>
 void move_by_kernel(const Face& face, long place, double* packed) {
   const int blocks = static_cast<int>(std::min<long>((face.runs * face.length + 255) / 256, 1024));
-  move<kPack><<<blocks, 256, 0, g_stream>>>(g_cube + place, packed, face.runs, face.length,
-                                            face.stride);
+  move<kPack>
+      <<<blocks, 256, 0, g_stream>>>(g_cube + place, packed, face.runs, face.length, face.stride);
   need(cudaGetLastError(), "launch");
   need(cudaStreamSynchronize(g_stream), "kernel");
 }
 
+void exchange(const double* out, double* in, int count, MPI_Datatype type) {
+  if (!g_is_collective) {
+    MPI_Sendrecv(out, count, type, 1 - g_rank, kTag, in, count, type, 1 - g_rank, kTag,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return;
+  }
+  const int counts[] = {g_rank == 0 ? 0 : count, g_rank == 0 ? count : 0}, places[] = {0, 0};
+  const MPI_Datatype types[] = {type, type};
+  MPI_Alltoallw(out, counts, places, types, in, counts, places, types, MPI_COMM_WORLD);
+}
+
 void exchange_packed(const Face& face) {
-  const int count = static_cast<int>(face.runs * face.length);
-  MPI_Sendrecv(g_pinned[0], count, MPI_DOUBLE, 1 - g_rank, kTag, g_pinned[1], count, MPI_DOUBLE,
-               1 - g_rank, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  exchange(g_pinned[0], g_pinned[1], static_cast<int>(face.runs * face.length), MPI_DOUBLE);
 }
 
 void by_types(const Face& face) {
-  MPI_Sendrecv(g_cube + face.inner, 1, face.type, 1 - g_rank, kTag, g_cube + face.outer, 1,
-               face.type, 1 - g_rank, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  exchange(g_cube + face.inner, g_cube + face.outer, 1, face.type);
 }
 
 void by_hand(const Face& face) {
@@ -168,6 +178,8 @@ int main(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--size") == 0) g_n = std::atol(argv[i + 1]);
     if (std::strcmp(argv[i], "--rounds") == 0) rounds = std::atoi(argv[i + 1]);
+    if (std::strcmp(argv[i], "--call") == 0)
+      g_is_collective = std::strcmp(argv[i + 1], "alltoallw") == 0;
     if (std::strcmp(argv[i], "--json") == 0) json = argv[i + 1];
   }
   MPI_Init(&argc, &argv);
@@ -175,7 +187,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (ranks != 2 || g_n < 4 || rounds < 1) {
-    std::fprintf(stderr, "lacuna-gpu-halo: needs two ranks, --size 4 or more, --rounds 1 or more\n");
+    std::fprintf(stderr,
+                 "lacuna-gpu-halo: needs two ranks, --size 4 or more, --rounds 1 or more\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   const long n = g_n;
@@ -210,8 +223,8 @@ int main(int argc, char** argv) {
         way.exchange(face);
         const bool ok = is_right(face, &host);
         if (!ok) {
-          std::fprintf(stderr, "lacuna-gpu-halo: rank %d: wrong values: %s, %s\n", g_rank, face.name,
-                       way.name);
+          std::fprintf(stderr, "lacuna-gpu-halo: rank %d: wrong values: %s, %s\n", g_rank,
+                       face.name, way.name);
           ++wrong;
         }
       }
@@ -227,14 +240,16 @@ int main(int argc, char** argv) {
   cudaDeviceProp device{};
   need(cudaGetDeviceProperties(&device, 0), "properties");
 
+  const char* const call = g_is_collective ? "Alltoallw" : "Sendrecv";
   FILE* const out = g_rank == 0 && !json.empty() ? std::fopen(json.c_str(), "w") : nullptr;
   if (g_rank == 0)
-    std::printf("%s, %s, %ld^3 doubles, %d rounds, medians in microseconds, %d wrong\n", library,
-                device.name, n, rounds, all_wrong);
+    std::printf("%s, %s, MPI_%s, %ld^3 doubles, %d rounds, medians in microseconds, %d wrong\n",
+                library, device.name, call, n, rounds, all_wrong);
   if (out != nullptr)
-    std::fprintf(out, "{\"library\": \"%s\", \"device\": \"%s\", \"size\": %ld, \"rounds\": %d, "
-                      "\"wrong\": %d, \"rows\": [",
-                 library, device.name, n, rounds, all_wrong);
+    std::fprintf(out,
+                 "{\"library\": \"%s\", \"device\": \"%s\", \"call\": \"%s\", \"size\": %ld, "
+                 "\"rounds\": %d, \"wrong\": %d, \"rows\": [",
+                 library, device.name, call, n, rounds, all_wrong);
   const char* separator = "";
   for (const Face& face : faces) {
     std::vector<double> times[kWays];
@@ -261,8 +276,9 @@ int main(int argc, char** argv) {
       std::printf("  %-20s %9ld bytes  %-8s %12.1f us%s  %.2f of types\n", face.name, face.bytes(),
                   ways[way].name, us, is_scaled ? " (scaled up)" : "", us / lacuna);
       if (out == nullptr) continue;
-      std::fprintf(out, "%s\n  {\"face\": \"%s\", \"bytes\": %ld, \"runs\": %ld, \"way\": \"%s\", "
-                        "\"median_us\": %.2f, \"scaled\": %d, \"us\": [",
+      std::fprintf(out,
+                   "%s\n  {\"face\": \"%s\", \"bytes\": %ld, \"runs\": %ld, \"way\": \"%s\", "
+                   "\"median_us\": %.2f, \"scaled\": %d, \"us\": [",
                    separator, face.name, face.bytes(), face.runs, ways[way].name, us,
                    is_scaled ? 1 : 0);
       for (size_t i = 0; i < times[way].size(); ++i)

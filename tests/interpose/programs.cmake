@@ -9,6 +9,7 @@ set(lacuna_interpose_sources
   device/direct_test.cpp
   device/ends_test.cpp
   device/memory.cpp
+  device/rooms_test.cpp
   device/staging_test.cpp
   device/windows_test.cpp
   direct/callbacks_test.cpp

@@ -254,8 +254,19 @@ lacuna_interpose_test(device.windows.all DEPTH VARIATION ENV ${fake_device} LACU
   SHELL ${in_device_folder} TOPICS @device @device_direct device_direct_full device_direct_fails)
 lacuna_interpose_test(device.windows.threads DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=1
   SHELL ${in_device_folder} WITH --threads TOPICS @device @device_direct)
-lacuna_interpose_test(device.collectives RANKS 4 DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1
+# Collectives: packed, through shared memory of the host, and of the devices.
+lacuna_interpose_test(device.collectives.0 RANKS 4 DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=0
   SHELL ${in_device_folder} TOPICS device_collectives)
+foreach(ipc 0 1)
+  lacuna_interpose_test(device.collectives.1.${ipc} RANKS 4 DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1
+    LACUNA_GPU_IPC=${ipc} SHELL ${in_device_folder} TOPICS device_collectives @device_rooms device_rooms_reset)
+  lacuna_interpose_test(device.rooms.${ipc} DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=${ipc}
+    SHELL ${in_device_folder} TOPICS @device_rooms device_rooms_reset device_rooms_refused device_rooms_fails)
+  lacuna_interpose_test(device.rooms_large.${ipc} DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=${ipc}
+    LACUNA_ARENA_MB=8 SHELL ${in_device_folder} TOPICS device_rooms_large)
+endforeach()
+lacuna_interpose_test(device.rooms_threads RANKS 4 DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=1
+  SHELL ${in_device_folder} WITH --threads TOPICS device_collectives @device_rooms)
 lacuna_interpose_test(device.ends DEPTH VARIATION ENV ${fake_device} SHELL ${in_device_folder}
   TOPICS device_declined device_memory_again device_queries device_fails)
 lacuna_interpose_test(device.off DEPTH VARIATION ENV ${fake_device} LACUNA_GPU=0 SHELL ${in_device_folder}

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/address.hpp"
 #include "exec/exec.hpp"
@@ -346,14 +347,15 @@ bool move_payload(const Token& token, Incoming& incoming, MPI_Status* status, in
   // First, as the measurement needs a line that this core has not read yet.
   const Distance news = sample_distance(*region, token.sender);
   if (!is_outstanding(*region, token)) return false;
-  const std::byte* data = payload(region);
+  std::byte* data = payload(region);
   const bool is_entered = enter_region(peer.arena, token.offset, token.bytes) != nullptr;
   const int64_t bytes = std::min(token.bytes, incoming.bytes);
   set_landed(token.bytes, incoming, status);
   const void* const on_device = incoming.account.on_device ? first_byte(incoming) : nullptr;
-  const bool is_in_window = is_entered && region->window != 0;
-  if (is_in_window) {
-    data = device::payload_in_window(token, region, on_device);
+  std::optional<device::WindowUse> window_use;
+  if (is_entered && region->window != 0) {
+    window_use.emplace();
+    data = device::find_in_window(token.sender, region->window, data, token.bytes, on_device);
   } else if (on_device != nullptr) {
     device::received_from(token.sender, on_device);
   }
@@ -382,14 +384,13 @@ bool move_payload(const Token& token, Incoming& incoming, MPI_Status* status, in
                             distance_from(token.sender, token.id) == Distance::kFar;
     ok = follow(region, bytes, granule, &waiter, [&](int64_t begin, int64_t end, int64_t before) {
       if (prefetches) prefetch_lines(data + begin - before, end - begin);
-      move_part<false>(plan, mem, incoming.count, begin, end,
-                       const_cast<std::byte*>(data) + begin - before, bytes);
+      move_part<false>(plan, mem, incoming.count, begin, end, data + begin - before, bytes);
     });
   }
   // The sender is still packing what does not fit: free the region only afterwards, as another of
   // its threads may reserve it.
   if (bytes < token.bytes) wait_for_more(*region, token.bytes - 1, &waiter);
-  if (is_in_window) device::leave_window(token.sender);
+  window_use.reset();
   release(region, done_with(news));
   if (!ok) *code = MPI_ERR_OTHER;
   return true;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 
 #include "interpose/direct/arena/arena.hpp"
 #include "interpose/direct/arena/distance.hpp"
@@ -35,15 +36,23 @@ int64_t up_to_line(int64_t bytes) noexcept { return (bytes + kLine - 1) / kLine 
 
 // Size of a piece. In an exchange each rank packs its own data before it looks at the others', so
 // small pieces only cost transfers of lines (docs/experiments/2026-11-27-room-thresholds.md). All
-// windows together should take at most a quarter of the arena.
-int64_t piece_in_call(const Room& room, const Call& call, int64_t bytes) noexcept {
+// windows together should take at most a quarter of the arena. A device moves all at once if it
+// fits, and all windows lie in the part of an arena that may be pinned (device/arenas.hpp).
+int64_t piece_in_call(const Room& room, const Call& call, const PairData& pair_data) noexcept {
   constexpr int64_t kMost = 128 << 10;
   constexpr int64_t kPart = 4;
+  constexpr int64_t kMostOfDevice = kKeptPagesBytes / 2;
+  const int64_t bytes = pair_data.bytes;
   const int64_t eighths = piece_of(bytes);
+  const int64_t part = arena_bytes() / kPart;
+  const auto ranks = static_cast<int64_t>(room.members.size());
+  if (pair_data.is_on_device()) {
+    const int64_t window = std::min(part, kMostOfDevice) / ranks;
+    return bytes <= window ? bytes : window / kPiecesInWindow;
+  }
   if (!is_exchange(call.kind)) return eighths;
-  const int64_t window = arena_bytes() / kPart / static_cast<int64_t>(room.members.size());
   return std::clamp<int64_t>(bytes, eighths,
-                             std::max(eighths, std::min(kMost, window / kPiecesInWindow)));
+                             std::max(eighths, std::min(kMost, part / ranks / kPiecesInWindow)));
 }
 
 // Whether this rank sends to member `i`, another rank.
@@ -69,6 +78,22 @@ Distance distance_of_all(const Room& room) noexcept {
   return all;
 }
 
+// Where the device that has these data packs them, in place of a window in the arena: none unless
+// all receivers among the `count` members from `first` on can find them there.
+device::WindowPlace place_on_device(const Room& room, const PairData& pair_data, size_t first,
+                                    size_t count, const std::byte* window,
+                                    int64_t window_bytes) noexcept {
+  device::WindowPlace place;
+  if (!pair_data.is_on_device()) return place;
+  for (size_t i = first; i < first + count; ++i) {
+    if (!has_window(room, i)) continue;
+    place = device::window_for(pair_data.on_device(), window, window_bytes,
+                               *peer_at(room.members[i].peer));
+    if (place.begin == nullptr) return place;
+  }
+  return place;
+}
+
 // Reserves a region with windows for all that this rank sends. False: no free space. `region` stays
 // null if it sends nothing.
 bool prepare(Room* room, const Call& call, Region** region) noexcept {
@@ -82,13 +107,13 @@ bool prepare(Room* room, const Call& call, Region** region) noexcept {
     ++readers;
     if (one) continue;
     Member& member = room->members[i];
-    member.writer.plan_for(member.out, piece_in_call(*room, call, member.out.bytes),
+    member.writer.plan_for(member.out, piece_in_call(*room, call, member.out),
                            distance_of(*room, member));
     bytes += up_to_line(member.writer.window_bytes());
   }
   if (readers == 0) return true;
   if (one) {
-    room->writer_to_all.plan_for(room->to_all, piece_in_call(*room, call, room->to_all.bytes),
+    room->writer_to_all.plan_for(room->to_all, piece_in_call(*room, call, room->to_all),
                                  distance_of_all(*room));
     bytes += room->writer_to_all.window_bytes();
   }
@@ -106,11 +131,16 @@ bool prepare(Room* room, const Call& call, Region** region) noexcept {
       continue;
     }
     WindowWriter& writer = room->members[i].writer;
+    std::byte* const window = start + offset;
     writer.allow(channel, offset);
-    writer.open(channel, channels.subspan(i, 1), start + offset);
+    writer.open(channel, channels.subspan(i, 1), window,
+                place_on_device(*room, room->members[i].out, i, 1, window, writer.window_bytes()));
     offset += up_to_line(writer.window_bytes());
   }
-  if (one) room->writer_to_all.open(&channels[room->rank], channels, start + offset);
+  if (!one) return true;
+  WindowWriter& writer = room->writer_to_all;
+  writer.open(&channels[room->rank], channels, start + offset,
+              place_on_device(*room, room->to_all, 0, n, start + offset, writer.window_bytes()));
   return true;
 }
 
@@ -135,8 +165,8 @@ int open_inflows(Room* room, const Call& call) noexcept {
     }
     Channel* channels = channels_of(region);
     Channel* own = &channels[room->rank];
-    member.reader.open(member.in, sends_one(call.kind) ? &channels[i] : own, own, payload(region),
-                       distance_of(*room, member));
+    member.reader.open(member.in, member.peer, sends_one(call.kind) ? &channels[i] : own, own,
+                       payload(region), distance_of(*room, member));
     if (member.reader.is_truncated()) error_class = MPI_ERR_TRUNCATE;
   }
   return is_refused ? MPI_ERR_OTHER : error_class;
@@ -189,8 +219,27 @@ bool has_read_in_vain(const Room& room) noexcept {
   return false;
 }
 
-// Moves all data. False: a member that is waited for has died, or some member has given up.
-bool move_all(Room* room, const Call& call) noexcept {
+// Memory for the packed form of what this rank sends to itself, if a device has some of it. False:
+// it is needed, and none is to be had.
+bool borrow_for_own(const Room& room, Staging* packed) noexcept {
+  const Member& self = room.members[room.rank];
+  const bool is_needed =
+      self.sends_to && self.out.bytes > 0 && (self.out.is_on_device() || self.in.is_on_device());
+  if (!is_needed) return true;
+  *packed =
+      device::borrow_between(self.out.device_address(), self.in.device_address(), self.out.bytes);
+  return static_cast<bool>(*packed);
+}
+
+bool copy_own_data(const Member& self, const Staging& own_packed) noexcept {
+  if (own_packed) return copy_by_device(self.out, self.in, own_packed.data());
+  copy_pair_data(self.out, self.in);
+  return true;
+}
+
+// Moves all data. `own_packed`: of borrow_for_own(). False: a member that is waited for has died,
+// some member has given up, or a device has failed.
+bool move_all(Room* room, const Call& call, const Staging& own_packed) noexcept {
   const size_t n = room->members.size();
   const size_t own = room->rank;
   const bool one = sends_one(call.kind);
@@ -201,15 +250,20 @@ bool move_all(Room* room, const Call& call) noexcept {
   Waiter waiter(Wait::kData, *room, call.kind);
   const auto late = [&] { return first_late(*room, one); };
   bool copied = false;
+  bool ok = true;
   for (bool is_done = false; !is_done;) {
     is_done = true;
     bool moved = false;
+    const auto note = [&](Step step) {
+      moved = moved || step == Step::kMoved;
+      ok = ok && step != Step::kFailed;
+    };
     const auto send = [&](WindowWriter* flow) {
-      if (!flow->is_done()) moved = flow->step(side) || moved;
+      if (!flow->is_done()) note(flow->step(side));
       is_done = is_done && flow->is_done();
     };
     const auto receive = [&](WindowReader* flow) {
-      if (!flow->is_done()) moved = flow->step() || moved;
+      if (!flow->is_done()) note(flow->step());
       is_done = is_done && flow->is_done();
     };
     if (to_all) send(&room->writer_to_all);
@@ -222,9 +276,10 @@ bool move_all(Room* room, const Call& call) noexcept {
       if (before.receives_from) receive(&before.reader);
     }
     const Member& self = room->members[own];
-    if (!copied && self.sends_to)
-      copy_pair_data(self.out, self.in);  // after the first pieces for other ranks
+    if (!copied && self.sends_to)  // after the first pieces for other ranks
+      ok = copy_own_data(self, own_packed) && ok;
     copied = true;
+    if (!ok) return false;
     if (moved) {
       waiter.reset();
     } else if (!is_done && (!waiter.wait(late) || (waiter.is_long() && any_has_given_up(*room)))) {
@@ -237,11 +292,11 @@ bool move_all(Room* room, const Call& call) noexcept {
 // Does the call that all have voted for. `region`: this rank's, or null. Returns an error class. If
 // it fails, regions that a dead member, or one without access, has not released stay reserved:
 // which ones these are is not known.
-int run(Room* room, const Call& call, Region* region) noexcept {
+int run(Room* room, const Call& call, const Staging& own_packed, Region* region) noexcept {
   int error_class = open_inflows(room, call);
   if (error_class == MPI_ERR_OTHER)
     leave_rooms();  // else each call might leave a region reserved
-  else if (!move_all(room, call))
+  else if (!move_all(room, call, own_packed))
     error_class = MPI_ERR_OTHER;
   if (error_class == MPI_ERR_OTHER) give_up_call(*room);
   leave_all(*room, region);
@@ -285,9 +340,13 @@ bool exchange_data(Room* room, const Call& call, bool willing, int* error_class)
   }
   // The root knows all counts, and votes no if they are few.
   const bool is_little = has_counts_of_root(call.kind) && is_root(*room, call) && !own.enough;
+  // Before the vote, as what comes may be in a window from then on.
+  std::optional<device::WindowUse> window_use;
+  if (is_watched(kDevices) && device::are_windows_on()) window_use.emplace();
   Region* region = nullptr;
+  Staging own_packed;
   willing = willing && !is_little && (!self.sends_to || self.out.bytes == self.in.bytes) &&
-            (room->is_broken || prepare(room, call, &region));
+            borrow_for_own(*room, &own_packed) && (room->is_broken || prepare(room, call, &region));
   if (region != nullptr) own.offset = offset_of(region);
   bool alive = true;
   const bool all_agree = vote(room, call, willing ? &own : nullptr, &alive);
@@ -297,7 +356,7 @@ bool exchange_data(Room* room, const Call& call, bool willing, int* error_class)
       if (pair_data.with_gaps != nullptr)
         log_type(*pair_data.with_gaps, Outcome::kDirect, pair_data.bytes);
     });
-    *error_class = run(room, call, region);
+    *error_class = run(room, call, own_packed, region);
     return true;
   }
   *error_class = MPI_ERR_OTHER;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "interpose/direct/rooms/window.hpp"
+#include "interpose/policy/policy.hpp"
 #include "mpi/header.hpp"
 
 namespace lacuna::direct {
@@ -59,7 +60,8 @@ constexpr bool is_exchange(Kind kind) noexcept {
 }
 
 // Where a room is faster than the library: from `least_bytes` between two ranks on, in runs of up
-// to `most_run_bytes`; in runs longer than kLongRun from `least_in_long_runs` on.
+// to `most_run_bytes`; in runs longer than kLongRun from `least_in_long_runs` on. Data of a device
+// have a limit of their own, whatever their runs.
 struct SizeLimits {
   int64_t least_bytes;
   double most_run_bytes;
@@ -67,12 +69,14 @@ struct SizeLimits {
 
   static constexpr double kLongRun = 64;
   bool is_enough(const PairData& pair_data) const noexcept {
+    if (pair_data.is_on_device()) return pair_data.bytes >= kLeastDirectOfDevice;
     const bool is_long =
         pair_data.with_gaps == nullptr || pair_data.with_gaps->mean_run_bytes > kLongRun;
     return pair_data.bytes >= least_bytes && (!is_long || pair_data.bytes >= least_in_long_runs);
   }
   bool is_of_gaps(const PairData& pair_data) const noexcept {
-    return pair_data.with_gaps != nullptr && pair_data.with_gaps->mean_run_bytes <= most_run_bytes;
+    return pair_data.with_gaps != nullptr &&
+           (pair_data.is_on_device() || pair_data.with_gaps->mean_run_bytes <= most_run_bytes);
   }
 };
 

@@ -25,15 +25,21 @@ constexpr int64_t kLeastStreamed = 4 << 10;
 constexpr int64_t kBlock = 16 << 10;
 
 bool is_streamed(const PairData& pair_data, Distance distance) noexcept {
-  return distance == Distance::kFar && pair_data.bytes >= kLeastStreamed &&
+  return !pair_data.is_on_device() && distance == Distance::kFar &&
+         pair_data.bytes >= kLeastStreamed &&
          depends_on_distance(pair_data.plan != nullptr ? pair_data.plan->machine() : machine());
 }
 
+// False: a device has failed.
 template <bool kPack>
-void move(const PairData& pair_data, int64_t begin, int64_t end, std::byte* packed,
+bool move(const PairData& pair_data, int64_t begin, int64_t end, std::byte* packed,
           int64_t message) noexcept {
   const Stopwatch watch(pair_data.account, kPack ? Way::kPack : Way::kUnpack);
   const auto bytes = static_cast<size_t>(end - begin);
+  if (pair_data.is_on_device()) {
+    if (is_watched(kReported)) report_device_bytes(pair_data.account, end - begin);
+    return device::move_slice(kPack, pair_data.on_device(), begin, end, packed);
+  }
   if (pair_data.plan != nullptr) {
     move_part<kPack>(*pair_data.plan, pair_data.memory, pair_data.count, begin, end, packed,
                      message);
@@ -42,19 +48,34 @@ void move(const PairData& pair_data, int64_t begin, int64_t end, std::byte* pack
   } else {
     std::memcpy(pair_data.memory + begin, packed, bytes);
   }
+  return true;
 }
 
 // Unit in which data are packed or unpacked: a slice that begins at a multiple of it needs no
-// search.
+// search. On a device, whole lines: its kernels move words as wide as the ends of a slice permit.
 int64_t granule_of(const PairData& pair_data, int64_t wanted) noexcept {
+  if (pair_data.is_on_device()) return kLine;
   if (pair_data.plan == nullptr || pair_data.bytes <= wanted) return 1;
   return std::max<int64_t>(1, slice_granule(*pair_data.plan, pair_data.count, wanted));
 }
 
+// Sees to it that a device can move these data. False: none can, or not now.
+bool prepare_on_device(const void* first, const TypeRecord& record, PairData* pair_data) noexcept {
+  DevicePlace place;
+  const Where where = where_is(first, &place);
+  if (where == Where::kHost) return true;
+  if (where == Where::kElsewhere || !is_watched(kDevices) ||
+      !device::prepare(place, record.plan, pair_data->count)) {
+    return false;
+  }
+  pair_data->account.on_device = 1;
+  return true;
+}
+
 }  // namespace
 
-bool describe(const void* place, MPI_Count count, MPI_Datatype datatype,
-              PairData* pair_data) noexcept {
+bool describe_anywhere(const void* place, MPI_Count count, MPI_Datatype datatype,
+                       PairData* pair_data) noexcept {
   *pair_data = PairData{};
   if (count < 0) return false;
   const TypeRecord* record = type_record(datatype);
@@ -62,17 +83,24 @@ bool describe(const void* place, MPI_Count count, MPI_Datatype datatype,
   if (count == 0 || is_empty(*record)) return true;
   if (!can_be_moved(*record)) return false;
   const void* first = nullptr;
-  if (!locate(place, count, *record, &pair_data->bytes, &first) || may_be_on_device(first))
-    return false;
+  if (!locate(place, count, *record, &pair_data->bytes, &first)) return false;
   pair_data->plan = record->plan.get();
   pair_data->kept = keep_plan(record->plan);
   pair_data->memory =
       address(const_cast<void*>(place), pair_data->plan != nullptr ? 0 : record->true_lb);
   pair_data->count = count;
   pair_data->account = account_of(*record);
-  if (pair_data->plan != nullptr && !(count == 1 && record->single_run))
-    pair_data->with_gaps = record;
+  if (may_be_on_device(first) && !prepare_on_device(first, *record, pair_data)) return false;
+  const bool is_one_run = (count == 1 && record->single_run) || record->plan == nullptr;
+  const bool would_crash =
+      pair_data->is_on_device() && record->plan != nullptr && !device::library_knows_devices();
+  if (!is_one_run || would_crash) pair_data->with_gaps = record;
   return true;
+}
+
+bool copy_by_device(const PairData& from, const PairData& to, std::byte* packed) noexcept {
+  return move<true>(from, 0, from.bytes, packed, from.bytes) &&
+         move<false>(to, 0, to.bytes, packed, to.bytes);
 }
 
 void copy_pair_data(const PairData& from, const PairData& to) noexcept {
@@ -85,6 +113,11 @@ void copy_pair_data(const PairData& from, const PairData& to) noexcept {
   } else {
     move<false>(to, 0, to.bytes, from.memory, to.bytes);
   }
+}
+
+bool describe(const void* place, MPI_Count count, MPI_Datatype datatype,
+              PairData* pair_data) noexcept {
+  return describe_anywhere(place, count, datatype, pair_data) && !pair_data->is_on_device();
 }
 
 void WindowWriter::plan_for(const PairData& pair_data, int64_t wanted, Distance distance) noexcept {
@@ -107,16 +140,19 @@ void WindowWriter::allow(Channel* channel, int64_t offset) const noexcept {
   channel->offset = offset;
 }
 
-void WindowWriter::open(Channel* channel, std::span<Channel> readers, std::byte* window) noexcept {
+void WindowWriter::open(Channel* channel, std::span<Channel> readers, std::byte* window,
+                        const device::WindowPlace& on_device) noexcept {
   channel_ = channel;
   readers_ = readers;
-  window_ = window;
-  const int32_t runs = peers_read() ? list_runs(*data_, reinterpret_cast<iovec*>(window),
-                                                window_bytes_ / static_cast<int64_t>(sizeof(iovec)))
-                                    : 0;
+  window_ = on_device.begin != nullptr ? on_device.begin : window;
+  const bool lists = peers_read() && !data_->is_on_device();
+  const int32_t runs = lists ? list_runs(*data_, reinterpret_cast<iovec*>(window),
+                                         window_bytes_ / static_cast<int64_t>(sizeof(iovec)))
+                             : 0;
   is_read_ = runs > 0;
   for (Channel& reader : readers) {
     reader.runs = runs;
+    reader.device_window = on_device.window;
     reader.sender = own_pid();
   }
 }
@@ -142,15 +178,12 @@ bool WindowWriter::is_list_done() const noexcept {
   return true;
 }
 
-void WindowWriter::pack(int64_t begin, int64_t end, std::byte* to, std::byte* side) const noexcept {
-  if (block_ == 0 || side == nullptr) {
-    move<true>(*data_, begin, end, to, end - begin);
-    return;
-  }
+bool WindowWriter::pack(int64_t begin, int64_t end, std::byte* to, std::byte* side) const noexcept {
+  if (block_ == 0 || side == nullptr) return move<true>(*data_, begin, end, to, end - begin);
   const Stopwatch watch(data_->account, Way::kPack);
   if (data_->plan == nullptr) {
     stream_copy(to, data_->memory + begin, end - begin);
-    return;
+    return true;
   }
   for (int64_t done = begin; done < end;) {
     const int64_t bytes = std::min(block_, end - done);
@@ -158,38 +191,40 @@ void WindowWriter::pack(int64_t begin, int64_t end, std::byte* to, std::byte* si
     stream_copy(to + (done - begin), side, bytes);
     done += bytes;
   }
-}
-
-bool WindowWriter::step(std::byte* side) noexcept {
-  if (is_read_) {
-    if (!is_list_done()) return false;
-    is_read_ = false;  // now packs, for receivers that were refused
-  }
-  const int64_t end = std::min(sent_ + piece_, data_->bytes);
-  if (end > window_bytes_ && end - consumed() > window_bytes_) return false;
-  pack(sent_, end, window_ + sent_ % window_bytes_, side);
-  sent_ = end;
-  channel_->published.store(sent_, std::memory_order_release);
   return true;
 }
 
-void WindowReader::open(const PairData& pair_data, const Channel* published, Channel* own,
-                        const std::byte* payload, Distance distance) noexcept {
+Step WindowWriter::step(std::byte* side) noexcept {
+  if (is_read_) {
+    if (!is_list_done()) return Step::kIdle;
+    is_read_ = false;  // now packs, for receivers that were refused
+  }
+  const int64_t end = std::min(sent_ + piece_, data_->bytes);
+  if (end > window_bytes_ && end - consumed() > window_bytes_) return Step::kIdle;
+  if (!pack(sent_, end, window_ + sent_ % window_bytes_, side)) return Step::kFailed;
+  sent_ = end;
+  channel_->published.store(sent_, std::memory_order_release);
+  return Step::kMoved;
+}
+
+void WindowReader::open(const PairData& pair_data, uint32_t peer, const Channel* published,
+                        Channel* own, std::byte* payload, Distance distance) noexcept {
   data_ = &pair_data;
+  peer_ = peer;
   published_ = published;
   channel_ = own;
   window_ = payload + own->offset;
   granule_ = own->bytes > 0 ? granule_of(pair_data, std::min(own->window, own->bytes) / 2) : 1;
   got_ = 0;
-  asks_ = distance == Distance::kFar && pair_data.plan != nullptr &&
+  asks_ = distance == Distance::kFar && pair_data.plan != nullptr && !pair_data.is_on_device() &&
           should_prefetch(*pair_data.plan, own->bytes);
   reads_ = own->runs > 0;
 }
 
 void WindowReader::read() noexcept {
   const Stopwatch watch(data_->account, Way::kUnpack);
-  if (read_runs(channel_->sender, reinterpret_cast<const iovec*>(window_),
-                std::min(channel_->bytes, data_->bytes), *data_)) {
+  if (!data_->is_on_device() && read_runs(channel_->sender, reinterpret_cast<const iovec*>(window_),
+                                          std::min(channel_->bytes, data_->bytes), *data_)) {
     got_ = channel_->bytes;
     channel_->consumed.store(got_, std::memory_order_release);
   } else {
@@ -197,30 +232,43 @@ void WindowReader::read() noexcept {
   }
 }
 
-bool WindowReader::step() noexcept {
+// From the window, as far as the data fit. False: a device has failed.
+bool WindowReader::unpack(int64_t end) noexcept {
+  const int64_t bytes = end - got_;
+  std::byte* from = window_ + got_ % channel_->window;
+  if (channel_->device_window != 0)
+    from = device::find_in_window(peer_, channel_->device_window, from, bytes,
+                                  data_->device_address());
+  if (from == nullptr) return false;
+  if (asks_) prefetch_lines(from, bytes);
+  return move<false>(*data_, got_, end, from, channel_->bytes);
+}
+
+Step WindowReader::step() noexcept {
   if (reads_) {
     reads_ = false;
     read();
-    return true;
+    return Step::kMoved;
   }
   const int64_t there = published_->published.load(std::memory_order_acquire);
-  if (there == got_) return false;
+  if (there == got_) return Step::kIdle;
   // Not across the end of the window. The rest of a granule waits for the next step, unless nothing
   // else is there.
   const int64_t wrap = (got_ / channel_->window + 1) * channel_->window;
   int64_t end = std::min(there, wrap);
   const int64_t whole = end / granule_ * granule_;
-  if (end < channel_->bytes && end < wrap && whole > got_) end = whole;
+  const bool is_last = end == channel_->bytes || end == wrap;
+  // A device unpacks half a window at a time, as each time takes a launch and a wait.
+  if (data_->is_on_device() && !is_last && end - got_ < channel_->window / 2) return Step::kIdle;
+  if (!is_last && whole > got_) end = whole;
   const int64_t fits = std::min(end, data_->bytes);
-  if (fits > got_) {
-    std::byte* const there_now = const_cast<std::byte*>(window_) + got_ % channel_->window;
-    if (asks_) prefetch_lines(there_now, fits - got_);
-    move<false>(*data_, got_, fits, there_now, channel_->bytes);
-  }
+  if (fits > got_ && !unpack(fits)) return Step::kFailed;
   got_ = end;
+  if (is_done() && data_->is_on_device() && channel_->device_window == 0)
+    device::received_from(peer_, data_->device_address());
   // If the window holds all data, the sender does not read `consumed`.
   if (channel_->bytes > channel_->window) channel_->consumed.store(got_, std::memory_order_release);
-  return true;
+  return Step::kMoved;
 }
 
 }  // namespace lacuna::direct
