@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "interpose/device/moves.hpp"
 #include "interpose/direct/pipeline/pipeline.hpp"
@@ -153,35 +154,48 @@ bool Side::begin(Operation operation, const TypeRecord* record, bool blocking) n
 }
 
 bool Side::pack_all() const noexcept {
-  bool ok = true;
+  if (account_.on_device) return move_on_device(Flow::kOut);
   for (const Segment& part : segments_) {
     if (!sends_to(part.flow, Flow::kOut)) continue;
     std::byte* const packed = staging_.data() + part.at;
-    if (part.plan != nullptr) {
-      ok = pack_for(account_, *part.plan, part.memory, part.count, packed) && ok;
-    } else if (account_.on_device) {
-      ok = device::copy(packed, part.memory, part.bytes, part.memory) && ok;
-    } else {
+    if (part.plan != nullptr)
+      pack_for(account_, *part.plan, part.memory, part.count, packed);
+    else
       std::memcpy(packed, part.memory, static_cast<size_t>(part.bytes));
-    }
   }
-  return ok;
+  return true;
 }
 
 bool Side::unpack_all() const noexcept {
-  bool ok = true;
+  if (account_.on_device) return move_on_device(Flow::kIn);
   for (const Segment& part : segments_) {
     if (!sends_to(part.flow, Flow::kIn)) continue;
     const std::byte* const packed = staging_.data() + part.at;
-    if (part.plan != nullptr) {
-      ok = unpack_for(account_, *part.plan, packed, part.bytes, part.count, part.memory) && ok;
-    } else if (account_.on_device) {
-      ok = device::copy(part.memory, packed, part.bytes, part.memory) && ok;
-    } else {
+    if (part.plan != nullptr)
+      unpack_for(account_, *part.plan, packed, part.bytes, part.count, part.memory);
+    else
       std::memcpy(part.memory, packed, static_cast<size_t>(part.bytes));
-    }
   }
-  return ok;
+  return true;
+}
+
+// Some at a time, for whose list the stack has room.
+bool Side::move_on_device(Flow way) const noexcept {
+  constexpr size_t kAtOnce = 32;
+  device::Slice slices[kAtOnce];
+  size_t count = 0;
+  const bool packs = way == Flow::kOut;
+  const Stopwatch watch(account_, packs ? Way::kPack : Way::kUnpack);
+  const auto move = [&] { return device::move_slices(packs, {slices, std::exchange(count, 0)}); };
+  bool ok = true;
+  for (const Segment& part : segments_) {
+    if (!sends_to(part.flow, way)) continue;
+    if (is_watched(kReported)) report_device_bytes(account_, part.bytes);
+    slices[count++] = {
+        {part.plan.get(), part.count, part.memory}, 0, part.bytes, staging_.data() + part.at};
+    if (count == kAtOnce) ok = move() && ok;
+  }
+  return move() && ok;
 }
 
 // Assigns the next bytes of the staging; they are kept free if nothing is moved.

@@ -90,6 +90,7 @@ class Side {
   struct Benefit;
   bool weigh(Operation operation, const TypeRecord& record, MPI_Count count, int64_t bytes,
              Benefit* gain) const noexcept;
+  bool move_on_device(Flow way) const noexcept;
   bool begin(Operation operation, const TypeRecord* record, bool blocking) noexcept;
   Where where(Operation operation) const noexcept;
   template <typename Displacement>

@@ -144,7 +144,9 @@ ArenaUse use_arena(const std::byte* memory, int64_t bytes, Context* context) noe
   const int64_t end = memory - arena->begin + bytes;
   const auto use = [&] {
     std::shared_lock<std::shared_mutex> lock(arena->mutex);
-    return arena->owner == context && arena->pinned >= end ? ArenaUse(std::move(lock)) : ArenaUse();
+    return arena->owner == context && arena->pinned >= end
+               ? ArenaUse(std::move(lock), arena->begin, arena->bytes, arena->pinned)
+               : ArenaUse();
   };
   ArenaUse used = use();
   return used || !pin(arena, end, context) ? std::move(used) : use();

@@ -22,18 +22,32 @@ class Context;
 class ArenaUse {
  public:
   ArenaUse() = default;
-  explicit ArenaUse(std::shared_lock<std::shared_mutex> lock) : lock_(std::move(lock)) {}
+  // Of an arena of `bytes`, the first `pinned` of which are pinned.
+  ArenaUse(std::shared_lock<std::shared_mutex> lock, const std::byte* arena, int64_t bytes,
+           int64_t pinned)
+      : lock_(std::move(lock)), arena_(arena), bytes_(bytes), pinned_(pinned) {}
   explicit operator bool() const { return lock_.owns_lock(); }
+  // Whether memory is of this arena, and whether all of it is pinned.
+  bool has(const std::byte* memory) const noexcept {
+    return reinterpret_cast<uintptr_t>(memory) - reinterpret_cast<uintptr_t>(arena_) <
+           static_cast<uintptr_t>(bytes_);
+  }
+  bool covers(const std::byte* memory, int64_t bytes) const noexcept {
+    return memory - arena_ + bytes <= pinned_;
+  }
 
  private:
   std::shared_lock<std::shared_mutex> lock_;
+  const std::byte* arena_ = nullptr;
+  int64_t bytes_ = 0;
+  int64_t pinned_ = 0;
 };
 
 // Whether this is memory of an arena, of this rank's or of a peer's.
 bool is_in_arena(const std::byte* memory) noexcept;
 // Lets the devices of a context use memory of an arena; pins it if it is not. The context must be
-// the current one. Empty: the driver has refused it, it lies too far behind, or another context
-// uses the arena.
+// the current one, and this thread has no use of the arena yet. Empty: the driver has refused it,
+// it lies too far behind, or another context uses the arena.
 ArenaUse use_arena(const std::byte* memory, int64_t bytes, Context* context) noexcept;
 // Ends the pinning of all arenas. For MPI_Finalize.
 void unpin_arenas() noexcept;

@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "base/address.hpp"
-#include "interpose/device/arenas.hpp"
-#include "interpose/device/packed_memory.hpp"
 #include "type/type.hpp"
 
 namespace lacuna::device {
@@ -114,32 +112,38 @@ bool Context::make_plan(const PlanPtr& plan, int64_t count) noexcept {
   return scope.is_in() && find(*plan, count) != nullptr;
 }
 
-// Enqueued and waited for. No plan: contiguous.
-bool Context::slice(bool packs, const lacuna_gpu_plan* plan, const void* mem, int64_t begin,
-                    int64_t end, std::byte* packed) noexcept {
+bool Context::wait() noexcept { return driver()->wait_for_stream(stream_) == 0; }
+
+bool Context::enqueue_copy(void* to, const void* from, int64_t bytes) noexcept {
+  return driver()->copy(reinterpret_cast<uintptr_t>(to), reinterpret_cast<uintptr_t>(from),
+                        static_cast<size_t>(bytes), stream_) == 0;
+}
+
+// No plan: contiguous.
+bool Context::enqueue(bool packs, const lacuna_gpu_plan* plan, const Slice& slice) noexcept {
+  const auto& [data, begin, end, packed] = slice;
   if (plan == nullptr) {
-    std::byte* const there = address(mem, begin);
-    return packs ? copy_and_wait(packed, there, end - begin)
-                 : copy_and_wait(there, packed, end - begin);
+    std::byte* const there = address(data.mem, begin);
+    return packs ? enqueue_copy(packed, there, end - begin)
+                 : enqueue_copy(there, packed, end - begin);
   }
-  const lacuna_status status =
-      packs ? mover()->pack(plan, mem, begin, end, packed, stream_)
-            : mover()->unpack(plan, packed, begin, end, const_cast<void*>(mem), stream_);
-  return driver()->wait_for_stream(stream_) == 0 && status == LACUNA_OK;
+  return (packs ? mover()->pack(plan, data.mem, begin, end, packed, stream_)
+                : mover()->unpack(plan, packed, begin, end, data.mem, stream_)) == LACUNA_OK;
 }
 
 // For memory that the device cannot reach.
-bool Context::through_bounce(bool packs, const lacuna_gpu_plan* plan, const void* mem,
-                             int64_t begin, int64_t end, std::byte* packed) noexcept {
+bool Context::through_bounce(bool packs, const lacuna_gpu_plan* plan, Slice slice) noexcept {
   std::byte* const bounce = bounce_->buffer.data;
-  while (begin < end) {
-    const int64_t now = std::min(end - begin, kBounce);
-    const auto size = static_cast<size_t>(now);
+  const int64_t end = slice.end;
+  for (std::byte* packed = slice.packed; slice.begin < end; slice.begin = slice.end) {
+    slice.end = std::min(end, slice.begin + kBounce);
+    slice.packed = bounce;
+    const auto size = static_cast<size_t>(slice.end - slice.begin);
     if (!packs) std::memcpy(bounce, packed, size);
-    if (!slice(packs, plan, mem, begin, begin + now, bounce)) return false;
+    const bool is_enqueued = enqueue(packs, plan, slice);
+    if (!wait() || !is_enqueued) return false;
     if (packs) std::memcpy(packed, bounce, size);
-    begin += now;
-    packed += now;
+    packed += size;
   }
   return true;
 }
@@ -149,30 +153,60 @@ bool Context::reaches(const std::byte* in_arena, int64_t bytes) noexcept {
   return scope.is_in() && use_arena(in_arena, bytes, this);
 }
 
-bool Context::move(bool packs, const Plan* plan, int64_t count, const void* mem, int64_t begin,
-                   int64_t end, std::byte* packed, Packed where) noexcept {
+// Whether the device can use the arena that a slice is in, until the move is over.
+bool Context::use_arena_for(const Slice& slice) noexcept {
+  const int64_t bytes = slice.end - slice.begin;
+  for (size_t i = 0; i < use_count_; ++i)
+    if (uses_[i].has(slice.packed)) return uses_[i].covers(slice.packed, bytes);
+  uses_[use_count_] = use_arena(slice.packed, bytes, this);
+  return uses_[use_count_] && ++use_count_ > 0;
+}
+
+// Enqueues a slice, or keeps it for the fused launch.
+bool Context::move_one(bool packs, const Slice& slice, Packed place, bool fuses) noexcept {
+  // Larger ones keep the device busy by themselves, and a kernel of their own may be faster.
+  constexpr int64_t kMostFused = int64_t{64} << 10;
+  const OnDevice& data = slice.data;
+  const lacuna_gpu_plan* const plan = data.plan != nullptr ? find(*data.plan, data.count) : nullptr;
+  if (data.plan != nullptr && plan == nullptr) return false;
+  const bool is_reached =
+      place == Packed::kReached || (place == Packed::kInArena && use_arena_for(slice));
+  if (!is_reached) return through_bounce(packs, plan, slice);
+  const bool is_whole =
+      plan != nullptr && slice.begin == 0 && slice.end == data.count * data.plan->size();
+  if (!fuses || !is_whole || slice.end > kMostFused) return enqueue(packs, plan, slice);
+  fused_[fused_count_++] = {plan, data.mem, slice.packed};
+  return true;
+}
+
+bool Context::enqueue_fused(bool packs) noexcept {
+  const auto count = static_cast<int64_t>(std::exchange(fused_count_, 0));
+  if (count == 0) return true;
+  return (packs ? mover()->pack_many(count, fused_, stream_)
+                : mover()->unpack_many(count, fused_, stream_)) == LACUNA_OK;
+}
+
+// From the last one on, as the first use of an arena should pin all that is needed of it.
+bool Context::move(bool packs, std::span<const Slice> slices,
+                   std::span<const Packed> places) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   const Scope scope(*this);
   if (!scope.is_in() || !is_open()) return false;
-  const lacuna_gpu_plan* const there = plan != nullptr ? find(*plan, count) : nullptr;
-  if (plan != nullptr && there == nullptr) return false;
-  ArenaUse used;
-  if (where == Packed::kInArena) used = use_arena(packed, end - begin, this);
-  return where == Packed::kReached || used ? slice(packs, there, mem, begin, end, packed)
-                                           : through_bounce(packs, there, mem, begin, end, packed);
-}
-
-bool Context::copy_and_wait(void* to, const void* from, int64_t bytes) noexcept {
-  const int status =
-      driver()->copy(reinterpret_cast<uintptr_t>(to), reinterpret_cast<uintptr_t>(from),
-                     static_cast<size_t>(bytes), stream_);
-  return driver()->wait_for_stream(stream_) == 0 && status == 0;
+  bool ok = true;
+  for (size_t i = slices.size(); ok && i-- > 0;)
+    ok = move_one(packs, slices[i], places[i], slices.size() > 1);
+  ok = enqueue_fused(packs) && ok;
+  ok = wait() && ok;
+  while (use_count_ > 0) uses_[--use_count_] = ArenaUse();
+  return ok;
 }
 
 bool Context::copy(void* to, const void* from, int64_t bytes) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   const Scope scope(*this);
-  return scope.is_in() && copy_and_wait(to, from, bytes);
+  if (!scope.is_in()) return false;
+  const bool is_enqueued = enqueue_copy(to, from, bytes);
+  return wait() && is_enqueued;
 }
 
 // A copy must not go beyond a pinned range, and a part of this memory may be pinned.
@@ -182,7 +216,8 @@ bool Context::copy_to_host(std::byte* to, const std::byte* from, int64_t bytes) 
   bool ok = scope.is_in() && is_open();
   for (int64_t begin = 0; ok && begin < bytes; begin += kBounce) {
     const int64_t size = std::min(kBounce, bytes - begin);
-    ok = copy_and_wait(bounce_->buffer.data, from + begin, size);
+    ok = enqueue_copy(bounce_->buffer.data, from + begin, size);
+    ok = wait() && ok;
     if (ok) std::memcpy(to + begin, bounce_->buffer.data, static_cast<size_t>(size));
   }
   return ok;

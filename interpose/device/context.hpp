@@ -9,10 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <vector>
 
+#include "interpose/device/arenas.hpp"
 #include "interpose/device/driver.hpp"
 #include "interpose/device/packed_memory.hpp"
+#include "interpose/device/slice.hpp"
 #include "interpose/library/device.hpp"
 #include "plan/plan.hpp"
 
@@ -25,10 +28,6 @@ union ForEver {
   ~ForEver() {}
   T value;
 };
-
-// Where packed data are: where the device can use them itself; in an arena, which is perhaps such
-// memory; or in other memory of the host.
-enum class Packed : uint8_t { kReached, kInArena, kElsewhere };
 
 class Context;
 
@@ -84,9 +83,9 @@ class Context {
   // Whether the device can use this memory of an arena itself. Pins it if needed.
   bool reaches(const std::byte* in_arena, int64_t bytes) noexcept;
 
-  // Moves bytes [begin, end) of the packed stream. No plan: `mem` is contiguous.
-  bool move(bool packs, const Plan* plan, int64_t count, const void* mem, int64_t begin,
-            int64_t end, std::byte* packed, Packed where) noexcept;
+  // Moves at most kMostAtOnce slices, and waits once for them; those through bounce_ one by one.
+  bool move(bool packs, std::span<const Slice> slices, std::span<const Packed> places) noexcept;
+  static constexpr size_t kMostAtOnce = 64;  // fewer than plans are kept
   bool copy(void* to, const void* from, int64_t bytes) noexcept;
   // From memory of a device to any memory of the host.
   bool copy_to_host(std::byte* to, const std::byte* from, int64_t bytes) noexcept;
@@ -102,11 +101,13 @@ class Context {
   };
   lacuna_gpu_plan* find(const Plan& plan, int64_t count) noexcept;
   void identify_device() noexcept;
-  bool slice(bool packs, const lacuna_gpu_plan* plan, const void* mem, int64_t begin, int64_t end,
-             std::byte* packed) noexcept;
-  bool copy_and_wait(void* to, const void* from, int64_t bytes) noexcept;
-  bool through_bounce(bool packs, const lacuna_gpu_plan* plan, const void* mem, int64_t begin,
-                      int64_t end, std::byte* packed) noexcept;
+  bool enqueue(bool packs, const lacuna_gpu_plan* plan, const Slice& slice) noexcept;
+  bool enqueue_copy(void* to, const void* from, int64_t bytes) noexcept;
+  bool wait() noexcept;
+  bool through_bounce(bool packs, const lacuna_gpu_plan* plan, Slice slice) noexcept;
+  bool use_arena_for(const Slice& slice) noexcept;
+  bool move_one(bool packs, const Slice& slice, Packed place, bool fuses) noexcept;
+  bool enqueue_fused(bool packs) noexcept;
 
   void* const handle_;
   const unsigned long long number_;
@@ -118,6 +119,11 @@ class Context {
   std::vector<Entry> plans_;
   PackedMemory* bounce_ = nullptr;
   uint64_t clock_ = 0;
+  // Of the move that is under way: messages for one launch, and the arenas that are used.
+  lacuna_gpu_message fused_[kMostAtOnce];
+  size_t fused_count_ = 0;
+  ArenaUse uses_[kMostAtOnce];
+  size_t use_count_ = 0;
 };
 
 // The context of a place; made at first. Null: none that lacuna can use.

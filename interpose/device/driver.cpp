@@ -78,6 +78,8 @@ bool find(Mover* mover) noexcept try {
          need(&mover->destroy, "lacuna_gpu_plan_destroy") &&
          need(&mover->packed_size, "lacuna_gpu_packed_size") &&
          need(&mover->pack, "lacuna_gpu_pack") && need(&mover->unpack, "lacuna_gpu_unpack") &&
+         need(&mover->pack_many, "lacuna_gpu_pack_many") &&
+         need(&mover->unpack_many, "lacuna_gpu_unpack_many") &&
          need(&mover->last_error, "lacuna_gpu_last_error");
 } catch (...) {
   return false;

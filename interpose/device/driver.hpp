@@ -79,6 +79,8 @@ struct Mover {
   decltype(&lacuna_gpu_packed_size) packed_size;
   decltype(&lacuna_gpu_pack) pack;
   decltype(&lacuna_gpu_unpack) unpack;
+  decltype(&lacuna_gpu_pack_many) pack_many;
+  decltype(&lacuna_gpu_unpack_many) unpack_many;
   decltype(&lacuna_gpu_last_error) last_error;
 };
 

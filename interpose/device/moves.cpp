@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/device/moves.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <limits>
@@ -47,26 +48,34 @@ Context* context_at_any(const void* one, const void* other) noexcept {
   return are_two ? nullptr : context;
 }
 
-}  // namespace
-
-const void* OnDevice::first() const noexcept {
-  return plan != nullptr ? address(mem, plan->offset()) : mem;
-}
-
-bool move_slice(bool packs, const OnDevice& data, int64_t begin, int64_t end,
-                std::byte* packed) noexcept {
-  const bool is_shared = is_in_arena(packed);
-  const PackedMemory* lent = is_shared ? nullptr : packed_memory_at(packed);
+// The context that moves a slice, and where its packed data are for that. Null: there is none.
+Context* context_for(const Slice& slice, Packed* place) noexcept {
+  const bool is_shared = is_in_arena(slice.packed);
+  const PackedMemory* lent = is_shared ? nullptr : packed_memory_at(slice.packed);
   // A persistent request may start again after a reset: then its memory is the host's alone.
   if (lent != nullptr && !lent->is_on_device() && !lent->owner->is_alive()) lent = nullptr;
-  Context* const context = lent != nullptr ? lent->owner : context_at(data.first());
-  if (context == nullptr) return fail();
-  const bool is_reached = lent != nullptr || user_of_window(packed) == context ||
-                          (!is_shared && context_at(packed) == context);
-  const Packed where = is_shared    ? Packed::kInArena
-                       : is_reached ? Packed::kReached
-                                    : Packed::kElsewhere;
-  return context->move(packs, data.plan, data.count, data.mem, begin, end, packed, where) || fail();
+  Context* const context = lent != nullptr ? lent->owner : context_at(slice.data.first());
+  const bool is_reached = lent != nullptr || user_of_window(slice.packed) == context ||
+                          (!is_shared && context_at(slice.packed) == context);
+  *place = is_shared ? Packed::kInArena : is_reached ? Packed::kReached : Packed::kElsewhere;
+  return context;
+}
+
+}  // namespace
+
+bool move_slices(bool packs, std::span<const Slice> slices) noexcept {
+  while (!slices.empty()) {
+    Packed places[Context::kMostAtOnce];
+    Context* const context = context_for(slices[0], &places[0]);
+    size_t count = 1;
+    while (count < std::min(slices.size(), Context::kMostAtOnce) &&
+           context_for(slices[count], &places[count]) == context)
+      ++count;
+    if (context == nullptr || !context->move(packs, slices.first(count), {places, count}))
+      return fail();
+    slices = slices.subspan(count);
+  }
+  return true;
 }
 
 bool prepare(const DevicePlace& place, const PlanPtr& plan, int64_t count) noexcept {
@@ -158,13 +167,13 @@ void received_from(uint32_t sender, const void* on_device) noexcept {
 
 bool pack(const Plan& plan, const void* mem, int64_t count, int64_t bytes,
           std::byte* packed) noexcept {
-  t_has_failed = !move_slice(true, {&plan, count, const_cast<void*>(mem)}, 0, bytes, packed);
+  t_has_failed = !move_slice(true, {{&plan, count, const_cast<void*>(mem)}, 0, bytes, packed});
   return !t_has_failed;
 }
 
 bool unpack(const Plan& plan, const std::byte* packed, int64_t bytes, int64_t count,
             void* mem) noexcept {
-  return move_slice(false, {&plan, count, mem}, 0, bytes, const_cast<std::byte*>(packed));
+  return move_slice(false, {{&plan, count, mem}, 0, bytes, const_cast<std::byte*>(packed)});
 }
 
 bool copy(void* to, const void* from, int64_t bytes, const void* on_device) noexcept {

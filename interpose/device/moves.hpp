@@ -12,7 +12,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include "interpose/device/slice.hpp"
 #include "interpose/device/windows.hpp"
 #include "interpose/direct/arena/region.hpp"
 #include "interpose/library/device.hpp"
@@ -48,15 +50,6 @@ bool read_packed(const std::byte* packed, int64_t bytes, void* to) noexcept;
 // no memory to go through. Pins the memory if needed.
 bool reaches(const Plan& plan, const void* mem, const std::byte* in_arena, int64_t bytes) noexcept;
 
-// Data on a device. No plan: contiguous, from `mem` on.
-struct OnDevice {
-  const Plan* plan;
-  int64_t count;
-  void* mem;
-
-  const void* first() const noexcept;  // a byte of the data
-};
-
 // By the direct path from device to device, through a window (windows.hpp). Where the device is to
 // pack `bytes` for a peer, whose place in the arena is `in_arena`; none: not into a window.
 WindowPlace window_for(const OnDevice& data, const std::byte* in_arena, int64_t bytes,
@@ -82,9 +75,12 @@ bool pack(const Plan& plan, const void* mem, int64_t count, int64_t bytes,
           std::byte* packed) noexcept;
 bool unpack(const Plan& plan, const std::byte* packed, int64_t bytes, int64_t count,
             void* mem) noexcept;
-// The same for bytes [begin, end) of the packed stream. No failure is kept for take_failure().
-bool move_slice(bool packs, const OnDevice& data, int64_t begin, int64_t end,
-                std::byte* packed) noexcept;
+// The same for slices. Whole ones of up to 64 KiB that are of one context share a launch, and the
+// device is waited for once. No failure is kept for take_failure().
+bool move_slices(bool packs, std::span<const Slice> slices) noexcept;
+inline bool move_slice(bool packs, const Slice& slice) noexcept {
+  return move_slices(packs, {&slice, 1});
+}
 // Contiguous memory; one side or both are a device's. `on_device` is one that is.
 bool copy(void* to, const void* from, int64_t bytes, const void* on_device) noexcept;
 

@@ -256,7 +256,7 @@ lacuna_interpose_test(device.windows.threads DEPTH VARIATION ENV ${fake_device} 
   SHELL ${in_device_folder} WITH --threads TOPICS @device @device_direct)
 # Collectives: packed, through shared memory of the host, and of the devices.
 lacuna_interpose_test(device.collectives.0 RANKS 4 DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=0
-  SHELL ${in_device_folder} TOPICS device_collectives)
+  SHELL ${in_device_folder} TOPICS device_collectives device_collectives_fused)
 foreach(ipc 0 1)
   lacuna_interpose_test(device.collectives.1.${ipc} RANKS 4 DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1
     LACUNA_GPU_IPC=${ipc} SHELL ${in_device_folder} TOPICS device_collectives @device_rooms device_rooms_reset)

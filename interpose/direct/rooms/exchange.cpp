@@ -249,21 +249,18 @@ bool move_all(Room* room, const Call& call, const Staging& own_packed) noexcept 
   std::byte* const side = aside ? aside.data() : nullptr;
   Waiter waiter(Wait::kData, *room, call.kind);
   const auto late = [&] { return first_late(*room, one); };
+  DeviceBatch packs(true);
+  DeviceBatch unpacks(false);
   bool copied = false;
-  bool ok = true;
   for (bool is_done = false; !is_done;) {
     is_done = true;
     bool moved = false;
-    const auto note = [&](Step step) {
-      moved = moved || step == Step::kMoved;
-      ok = ok && step != Step::kFailed;
-    };
     const auto send = [&](WindowWriter* flow) {
-      if (!flow->is_done()) note(flow->step(side));
+      if (!flow->is_done()) moved = flow->step(side, &packs) || moved;
       is_done = is_done && flow->is_done();
     };
     const auto receive = [&](WindowReader* flow) {
-      if (!flow->is_done()) note(flow->step());
+      if (!flow->is_done()) moved = flow->step(&unpacks) || moved;
       is_done = is_done && flow->is_done();
     };
     if (to_all) send(&room->writer_to_all);
@@ -275,11 +272,11 @@ bool move_all(Room* room, const Call& call, const Staging& own_packed) noexcept 
       if (next.sends_to && !one) send(&next.writer);
       if (before.receives_from) receive(&before.reader);
     }
+    if (!packs.run() || !unpacks.run()) return false;
     const Member& self = room->members[own];
-    if (!copied && self.sends_to)  // after the first pieces for other ranks
-      ok = copy_own_data(self, own_packed) && ok;
+    // After the first pieces for other ranks.
+    if (!copied && self.sends_to && !copy_own_data(self, own_packed)) return false;
     copied = true;
-    if (!ok) return false;
     if (moved) {
       waiter.reset();
     } else if (!is_done && (!waiter.wait(late) || (waiter.is_long() && any_has_given_up(*room)))) {

@@ -30,16 +30,11 @@ bool is_streamed(const PairData& pair_data, Distance distance) noexcept {
          depends_on_distance(pair_data.plan != nullptr ? pair_data.plan->machine() : machine());
 }
 
-// False: a device has failed.
 template <bool kPack>
-bool move(const PairData& pair_data, int64_t begin, int64_t end, std::byte* packed,
+void move(const PairData& pair_data, int64_t begin, int64_t end, std::byte* packed,
           int64_t message) noexcept {
   const Stopwatch watch(pair_data.account, kPack ? Way::kPack : Way::kUnpack);
   const auto bytes = static_cast<size_t>(end - begin);
-  if (pair_data.is_on_device()) {
-    if (is_watched(kReported)) report_device_bytes(pair_data.account, end - begin);
-    return device::move_slice(kPack, pair_data.on_device(), begin, end, packed);
-  }
   if (pair_data.plan != nullptr) {
     move_part<kPack>(*pair_data.plan, pair_data.memory, pair_data.count, begin, end, packed,
                      message);
@@ -48,7 +43,13 @@ bool move(const PairData& pair_data, int64_t begin, int64_t end, std::byte* pack
   } else {
     std::memcpy(pair_data.memory + begin, packed, bytes);
   }
-  return true;
+}
+
+// A piece for a device.
+device::Slice slice_of(const PairData& pair_data, int64_t begin, int64_t end,
+                       std::byte* packed) noexcept {
+  if (is_watched(kReported)) report_device_bytes(pair_data.account, end - begin);
+  return {pair_data.on_device(), begin, end, packed};
 }
 
 // Unit in which data are packed or unpacked: a slice that begins at a multiple of it needs no
@@ -99,8 +100,13 @@ bool describe_anywhere(const void* place, MPI_Count count, MPI_Datatype datatype
 }
 
 bool copy_by_device(const PairData& from, const PairData& to, std::byte* packed) noexcept {
-  return move<true>(from, 0, from.bytes, packed, from.bytes) &&
-         move<false>(to, 0, to.bytes, packed, to.bytes);
+  const auto move_all = [packed]<bool kPack>(const PairData& pair_data) {
+    if (pair_data.is_on_device())
+      return device::move_slice(kPack, slice_of(pair_data, 0, pair_data.bytes, packed));
+    move<kPack>(pair_data, 0, pair_data.bytes, packed, pair_data.bytes);
+    return true;
+  };
+  return move_all.template operator()<true>(from) && move_all.template operator()<false>(to);
 }
 
 void copy_pair_data(const PairData& from, const PairData& to) noexcept {
@@ -178,12 +184,15 @@ bool WindowWriter::is_list_done() const noexcept {
   return true;
 }
 
-bool WindowWriter::pack(int64_t begin, int64_t end, std::byte* to, std::byte* side) const noexcept {
-  if (block_ == 0 || side == nullptr) return move<true>(*data_, begin, end, to, end - begin);
+void WindowWriter::pack(int64_t begin, int64_t end, std::byte* to, std::byte* side) const noexcept {
+  if (block_ == 0 || side == nullptr) {
+    move<true>(*data_, begin, end, to, end - begin);
+    return;
+  }
   const Stopwatch watch(data_->account, Way::kPack);
   if (data_->plan == nullptr) {
     stream_copy(to, data_->memory + begin, end - begin);
-    return true;
+    return;
   }
   for (int64_t done = begin; done < end;) {
     const int64_t bytes = std::min(block_, end - done);
@@ -191,20 +200,24 @@ bool WindowWriter::pack(int64_t begin, int64_t end, std::byte* to, std::byte* si
     stream_copy(to + (done - begin), side, bytes);
     done += bytes;
   }
-  return true;
 }
 
-Step WindowWriter::step(std::byte* side) noexcept {
+bool WindowWriter::step(std::byte* side, DeviceBatch* batch) noexcept {
   if (is_read_) {
-    if (!is_list_done()) return Step::kIdle;
+    if (!is_list_done()) return false;
     is_read_ = false;  // now packs, for receivers that were refused
   }
   const int64_t end = std::min(sent_ + piece_, data_->bytes);
-  if (end > window_bytes_ && end - consumed() > window_bytes_) return Step::kIdle;
-  if (!pack(sent_, end, window_ + sent_ % window_bytes_, side)) return Step::kFailed;
+  if (end > window_bytes_ && end - consumed() > window_bytes_) return false;
+  std::byte* const to = window_ + sent_ % window_bytes_;
+  if (data_->is_on_device()) {
+    batch->add(slice_of(*data_, sent_, end, to), &channel_->published, end);
+  } else {
+    pack(sent_, end, to, side);
+    channel_->published.store(end, std::memory_order_release);
+  }
   sent_ = end;
-  channel_->published.store(sent_, std::memory_order_release);
-  return Step::kMoved;
+  return true;
 }
 
 void WindowReader::open(const PairData& pair_data, uint32_t peer, const Channel* published,
@@ -232,26 +245,37 @@ void WindowReader::read() noexcept {
   }
 }
 
-// From the window, as far as the data fit. False: a device has failed.
-bool WindowReader::unpack(int64_t end) noexcept {
-  const int64_t bytes = end - got_;
+// From the window, as far as the data fit.
+void WindowReader::unpack(int64_t end, DeviceBatch* batch) noexcept {
+  const int64_t fits = std::min(end, data_->bytes);
+  const int64_t bytes = fits - got_;
+  // If the window holds all data, the sender does not read `consumed`.
+  std::atomic<int64_t>* const consumed =
+      channel_->bytes > channel_->window ? &channel_->consumed : nullptr;
   std::byte* from = window_ + got_ % channel_->window;
-  if (channel_->device_window != 0)
+  if (bytes > 0 && channel_->device_window != 0)
     from = device::find_in_window(peer_, channel_->device_window, from, bytes,
                                   data_->device_address());
-  if (from == nullptr) return false;
-  if (asks_) prefetch_lines(from, bytes);
-  return move<false>(*data_, got_, end, from, channel_->bytes);
+  if (from == nullptr) {
+    batch->fail();
+  } else if (bytes > 0 && data_->is_on_device()) {
+    batch->add(slice_of(*data_, got_, fits, from), consumed, end);
+    return;
+  } else if (bytes > 0) {
+    if (asks_) prefetch_lines(from, bytes);
+    move<false>(*data_, got_, fits, from, channel_->bytes);
+  }
+  if (consumed != nullptr) consumed->store(end, std::memory_order_release);
 }
 
-Step WindowReader::step() noexcept {
+bool WindowReader::step(DeviceBatch* batch) noexcept {
   if (reads_) {
     reads_ = false;
     read();
-    return Step::kMoved;
+    return true;
   }
   const int64_t there = published_->published.load(std::memory_order_acquire);
-  if (there == got_) return Step::kIdle;
+  if (there == got_) return false;
   // Not across the end of the window. The rest of a granule waits for the next step, unless nothing
   // else is there.
   const int64_t wrap = (got_ / channel_->window + 1) * channel_->window;
@@ -259,16 +283,13 @@ Step WindowReader::step() noexcept {
   const int64_t whole = end / granule_ * granule_;
   const bool is_last = end == channel_->bytes || end == wrap;
   // A device unpacks half a window at a time, as each time takes a launch and a wait.
-  if (data_->is_on_device() && !is_last && end - got_ < channel_->window / 2) return Step::kIdle;
+  if (data_->is_on_device() && !is_last && end - got_ < channel_->window / 2) return false;
   if (!is_last && whole > got_) end = whole;
-  const int64_t fits = std::min(end, data_->bytes);
-  if (fits > got_ && !unpack(fits)) return Step::kFailed;
+  unpack(end, batch);
   got_ = end;
   if (is_done() && data_->is_on_device() && channel_->device_window == 0)
     device::received_from(peer_, data_->device_address());
-  // If the window holds all data, the sender does not read `consumed`.
-  if (channel_->bytes > channel_->window) channel_->consumed.store(got_, std::memory_order_release);
-  return Step::kMoved;
+  return true;
 }
 
 }  // namespace lacuna::direct

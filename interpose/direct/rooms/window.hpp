@@ -16,6 +16,7 @@
 #include "interpose/device/moves.hpp"
 #include "interpose/direct/arena/distance.hpp"
 #include "interpose/direct/arena/region.hpp"
+#include "interpose/direct/rooms/device_batch.hpp"
 #include "interpose/types/record.hpp"
 
 namespace lacuna::direct {
@@ -74,8 +75,6 @@ struct Channel {
 // read, which is slow (docs/experiments/2026-11-27-room-thresholds.md).
 inline constexpr int64_t kPiecesInWindow = 8;
 
-enum class Step : uint8_t { kIdle, kMoved, kFailed };  // kFailed: of a device
-
 class WindowWriter {
  public:
   // `wanted`: bytes of a piece. `distance`: of the receiver; of all, if all get the same data.
@@ -91,12 +90,12 @@ class WindowWriter {
   void open(Channel* channel, std::span<Channel> readers, std::byte* window,
             const device::WindowPlace& on_device) noexcept;
   bool is_done() const noexcept { return (is_read_ ? consumed() : sent_) == data_->bytes; }
-  // Packs a piece, if there is space. `side`: null, or a buffer of the largest
-  // pack_buffer_bytes().
-  Step step(std::byte* side) noexcept;
+  // Packs a piece, if there is space; or adds it to the batch, if the data are a device's. False:
+  // nothing was done. `side`: null, or a buffer of the largest pack_buffer_bytes().
+  bool step(std::byte* side, DeviceBatch* batch) noexcept;
 
  private:
-  bool pack(int64_t begin, int64_t end, std::byte* to, std::byte* side) const noexcept;
+  void pack(int64_t begin, int64_t end, std::byte* to, std::byte* side) const noexcept;
   int64_t consumed() const noexcept;
   bool is_list_done() const noexcept;
 
@@ -124,11 +123,13 @@ class WindowReader {
   bool is_done() const noexcept { return got_ >= channel_->bytes; }
   // Whether the sender has listed its runs, for this rank to read from its memory.
   bool is_read() const noexcept { return channel_->runs > 0; }
-  Step step() noexcept;
+  // Unpacks what has come; or adds it to the batch, if the data are a device's. False: nothing was
+  // done.
+  bool step(DeviceBatch* batch) noexcept;
 
  private:
   void read() noexcept;
-  bool unpack(int64_t end) noexcept;
+  void unpack(int64_t end, DeviceBatch* batch) noexcept;
 
   const PairData* data_ = nullptr;
   uint32_t peer_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Collectives whose data are in a CUDA device's memory, in all ranks or in some.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,36 @@ void compare(const std::string& what, Pattern pattern, MPI_Datatype type, const 
 }
 
 }  // namespace
+
+// The parts of a side share launches and waits: small ones a launch, all of them a wait.
+TOPIC(device_collectives_fused) {
+  if (!start_device() || !is_fake_device()) return;
+  MPI_Datatype type = column(1024, 3);
+  MPI_Aint lb = 0, extent = 0;
+  MPI_Type_get_extent(type, &lb, &extent);
+  const auto ranks = static_cast<size_t>(g_size);
+  // Of one rank 17 columns, which are more than 64 KiB; of the others 2.
+  std::vector<int> counts(ranks, 2), all_counts(ranks), places(ranks);
+  if (g_rank == 0) std::fill(counts.begin(), counts.end(), 17);
+  for (size_t i = 0; i < ranks; ++i) {
+    all_counts[i] = i == 0 ? 17 : 2;
+    places[i] = static_cast<int>(extent) * 17 * static_cast<int>(i);
+  }
+  const std::vector<MPI_Datatype> types(ranks, type);
+  const Elements out(On::kDevice, type, 17 * g_size, static_cast<unsigned>(g_rank));
+  const Elements in(On::kDevice, type, 17 * g_size, 7);
+  for (int i = 0; i < 2; ++i) {
+    const long launches = fake_count("fake_launches"), waits = fake_count("fake_waits");
+    MPI_Request request;
+    MPI_Ialltoallw(out.base(), counts.data(), places.data(), types.data(), in.base(),
+                   all_counts.data(), places.data(), types.data(), MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    // Rank 0 packs long parts; each rank unpacks one, and the short ones in one launch.
+    CHECK(fake_count("fake_launches") - launches == (g_rank == 0 ? g_size : 1) + 2);
+    CHECK(fake_count("fake_waits") - waits == 2);
+  }
+  MPI_Type_free(&type);
+}
 
 TOPIC(device_collectives) {
   if (!start_device()) return;

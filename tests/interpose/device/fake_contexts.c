@@ -23,6 +23,7 @@ static __thread int depth;
 static unsigned long long streams[kStreams]; /* numbers of their contexts */
 static int stream_count;
 
+EXPORT long fake_waits;
 EXPORT int fake_fails_to_wait; /* as after a kernel that has failed */
 
 static int is_context(const void* context) {
@@ -148,5 +149,6 @@ EXPORT int cuStreamCreate(void** stream, unsigned flags) {
 }
 EXPORT int cuStreamSynchronize(void* stream) {
   LOCKED;
+  ++fake_waits;
   return fake_fails_to_wait ? 700 : use_stream(stream);
 }

@@ -77,7 +77,6 @@ lacuna_status move(bool packs, const lacuna_gpu_plan* plan, const void* mem, int
   static const auto spans = of_driver<int (*)(const void*, size_t)>("fake_spans");
   const int where = spans(packed, static_cast<size_t>(end - begin));
   need(where != 0, "the device cannot reach all of the packed data");
-  ++fake_launches;
   if (where == 2) ++(packs ? fake_arena_packs : fake_arena_unpacks);
   if (where == 4) ++(packs ? fake_device_packs : fake_device_unpacks);
   if (where == 3) ++(packs ? fake_window_packs : fake_window_unpacks);
@@ -92,6 +91,15 @@ lacuna_status move(bool packs, const lacuna_gpu_plan* plan, const void* mem, int
       std::memcpy(packs ? run : data, packs ? data : run, static_cast<size_t>(bytes));
     }
     at += entry.size_bytes;
+  }
+  return LACUNA_OK;
+}
+
+lacuna_status move_many(bool packs, int64_t count, const lacuna_gpu_message* messages) {
+  ++fake_launches;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto& [plan, mem, packed] = messages[i];
+    if (move(packs, plan, mem, 0, plan->bytes, packed) != LACUNA_OK) return LACUNA_INTERNAL;
   }
   return LACUNA_OK;
 }
@@ -116,10 +124,18 @@ lacuna_status lacuna_gpu_packed_size(const lacuna_gpu_plan* plan, int64_t* bytes
 }
 lacuna_status lacuna_gpu_pack(const lacuna_gpu_plan* plan, const void* mem, int64_t begin,
                               int64_t end, void* packed, void*) {
+  ++fake_launches;
   return move(true, plan, mem, begin, end, packed);
 }
 lacuna_status lacuna_gpu_unpack(const lacuna_gpu_plan* plan, const void* packed, int64_t begin,
                                 int64_t end, void* mem, void*) {
+  ++fake_launches;
   return move(false, plan, mem, begin, end, packed);
+}
+lacuna_status lacuna_gpu_pack_many(int64_t count, const lacuna_gpu_message* messages, void*) {
+  return move_many(true, count, messages);
+}
+lacuna_status lacuna_gpu_unpack_many(int64_t count, const lacuna_gpu_message* messages, void*) {
+  return move_many(false, count, messages);
 }
 const char* lacuna_gpu_last_error() { return "the fake device fails, as the test has asked"; }
