@@ -205,12 +205,20 @@ CallPairs pairs_of_rooted(Flow roots, const void* in_place, int root, MPI_Comm c
 CallPairs pairs_of_allgather(const void* in_place, MPI_Comm comm, const Start& start);
 CallPairs pairs_of_alltoall(const void* in_place, MPI_Comm comm, const Start& start);
 
+// Open MPI 4.1 and 5.0 take equal buffers for MPI_IN_PLACE in calls that are not blocking.
+inline bool is_taken_for_in_place(direct::Kind kind, const void* out, const void* in,
+                                  bool blocking) {
+  return out == in && !blocking && !direct::is_of_neighbors(kind) &&
+         runtime().flavour == Flavour::kOpenMpi;
+}
+
 // Replaces the arguments of each side that lacuna handles.
 template <typename Out, typename In>
-void handle_sides(Out* out, const SidePairs& sends, In* in, const SidePairs& receives,
-                  bool blocking, Sides* sides) {
-  // Aliased buffers: an error that the library may report.
-  if (sends.pairs > 0 && receives.pairs > 0 && out->buf == in->buf) return;
+void handle_sides(direct::Kind kind, Out* out, const SidePairs& sends, In* in,
+                  const SidePairs& receives, bool blocking, Sides* sides) {
+  if (sends.pairs > 0 && receives.pairs > 0 &&
+      (is_aliased(kind, *out, *in) || is_taken_for_in_place(kind, out->buf, in->buf, blocking)))
+    return;
   In handled_in = *in;
   if (receives.pairs > 0 && !receives.keeps_type) {
     handled_in.handle(Operation::kReceive, receives.pairs, receives.flows, blocking, &sides->in);
@@ -263,11 +271,11 @@ Answer call_library(Sides* sides, const Start& start, const Forms& forms,
 
 // A whole call. `rest`: the arguments behind those of the two sides.
 template <typename Out, typename In, typename Forms, typename... Rest>
-Answer call_library_with_sides(const CallPairs& call_pairs, Out out, In in, const Start& start,
-                               const Forms& forms, Rest... rest) {
+Answer call_library_with_sides(direct::Kind kind, const CallPairs& call_pairs, Out out, In in,
+                               const Start& start, const Forms& forms, Rest... rest) {
   if (!call_pairs.known) return call_pairs.answer;
   Sides sides;
-  handle_sides(&out, call_pairs.sends, &in, call_pairs.receives, start.blocking(), &sides);
+  handle_sides(kind, &out, call_pairs.sends, &in, call_pairs.receives, start.blocking(), &sides);
   return call_library(&sides, start, forms,
                       std::tuple_cat(out.arguments(), in.arguments(), std::make_tuple(rest...)));
 }
@@ -337,7 +345,7 @@ Answer do_call(direct::Call call, MPI_Comm comm, const Bytes& bytes, const Fill&
     return *answer;
   }
   if (is_declined(call, room, out, in)) return kDeclined;
-  return call_library_with_sides(pairs_of_call(), out, in, start, forms, rest...);
+  return call_library_with_sides(call.kind, pairs_of_call(), out, in, start, forms, rest...);
 }
 
 }  // namespace lacuna

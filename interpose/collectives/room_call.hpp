@@ -22,6 +22,20 @@
 
 namespace lacuna {
 
+// Whether the library may refuse a call because both buffers are the same: MPICH and its kin do if
+// types and counts are the same, too. In other calls, parts of one array are sent and received, as
+// in a halo exchange, which is right if they do not overlap. `Out` and `In` are as in call.hpp.
+template <typename Out, typename In>
+bool is_aliased(direct::Kind kind, const Out& out, const In& in) {
+  if (out.buf != in.buf || direct::is_of_neighbors(kind)) return false;
+  if constexpr (requires { out.types; })
+    return out.types == in.types && out.counts == in.counts;
+  else if constexpr (requires { out.counts == in.counts; })
+    return out.type == in.type && out.counts == in.counts;
+  else
+    return out.type == in.type;
+}
+
 // Describes the data of one call in the members of a room. Each function returns whether this rank
 // can take part; false also for arguments that the library may report as an error.
 class MemberData {
@@ -54,7 +68,7 @@ class MemberData {
     if (!is_rank(root)) return false;
     if (!is_own(root)) return sends_to(root, out, 0);
     const bool stays = out.buf == MPI_IN_PLACE;
-    bool ok = out.buf != in.buf && (stays || sends_to(root, out, 0));
+    bool ok = !is_aliased(direct::Kind::kGather, out, in) && (stays || sends_to(root, out, 0));
     for (size_t i = 0; ok && i < size(); ++i)
       ok = (stays && i == room_->rank) || receives_from(i, in, i);
     return ok;
@@ -64,7 +78,7 @@ class MemberData {
     if (!is_rank(root)) return false;
     if (!is_own(root)) return receives_from(root, in, 0);
     const bool stays = in.buf == MPI_IN_PLACE;
-    bool ok = out.buf != in.buf && (stays || receives_from(root, in, 0));
+    bool ok = !is_aliased(direct::Kind::kScatter, out, in) && (stays || receives_from(root, in, 0));
     for (size_t i = 0; ok && i < size(); ++i)
       ok = (stays && i == room_->rank) || sends_to(i, out, i);
     return ok;
@@ -72,7 +86,7 @@ class MemberData {
   template <typename Out, typename In>
   bool allgather(const Out& out, const In& in) {
     const bool stays = out.buf == MPI_IN_PLACE;
-    if (out.buf == in.buf) return false;
+    if (is_aliased(direct::Kind::kAllgather, out, in)) return false;
     bool ok = stays ? in.describe(room_->rank, &room_->to_all) : out.describe(0, &room_->to_all);
     for (size_t i = 0; ok && i < size(); ++i) {
       if (stays && i == room_->rank) continue;
@@ -85,7 +99,7 @@ class MemberData {
   // Not in place: all data would be sent and overwritten.
   template <typename Out, typename In>
   bool alltoall(const Out& out, const In& in) {
-    bool ok = out.buf != MPI_IN_PLACE && out.buf != in.buf;
+    bool ok = out.buf != MPI_IN_PLACE && !is_aliased(direct::Kind::kAlltoall, out, in);
     for (size_t i = 0; ok && i < size(); ++i) ok = sends_to(i, out, i) && receives_from(i, in, i);
     return ok;
   }
@@ -94,8 +108,8 @@ class MemberData {
   bool neighbors(const Out& out, const In& in, bool one, MPI_Comm comm) {
     if (room_->neighborhood == direct::Neighborhood::kUnknown) query_room_neighbors(comm);
     if (room_->neighborhood != direct::Neighborhood::kSuitable) return false;
-    bool ok = out.buf != in.buf;
-    if (one && ok && !room_->targets.empty()) ok = out.describe(0, &room_->to_all);
+    bool ok = true;
+    if (one && !room_->targets.empty()) ok = out.describe(0, &room_->to_all);
     for (size_t i = 0; ok && i < room_->targets.size(); ++i) {
       const int rank = room_->targets[i];
       if (rank == MPI_PROC_NULL) continue;

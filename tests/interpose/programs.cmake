@@ -3,6 +3,7 @@ set(lacuna_interpose_sources
   collectives/collectives_test.cpp
   collectives/neighborhoods_test.cpp
   collectives/nonblocking_test.cpp
+  collectives/one_array_test.cpp
   collectives/persistent_test.cpp
   device/collectives_test.cpp
   device/device_test.cpp

@@ -120,13 +120,13 @@ constexpr bool receives(const Room& room, const Call& call) noexcept {
 // `offers` is used, not of `members`: an element's size is a power of two, so no division is
 // needed.)
 inline bool knows_pairs(const Room& room, Kind kind) noexcept {
-  return kind < Kind::kNeighborAllgather || room.neighborhood != Neighborhood::kUnknown;
+  return !is_of_neighbors(kind) || room.neighborhood != Neighborhood::kUnknown;
 }
 inline size_t targets_of(const Room& room, Kind kind) noexcept {
-  return kind < Kind::kNeighborAllgather ? room.slot_uses.size() : room.targets.size();
+  return !is_of_neighbors(kind) ? room.slot_uses.size() : room.targets.size();
 }
 inline size_t sources_of(const Room& room, Kind kind) noexcept {
-  return kind < Kind::kNeighborAllgather ? room.slot_uses.size() : room.sources.size();
+  return !is_of_neighbors(kind) ? room.slot_uses.size() : room.sources.size();
 }
 
 template <typename Out>

@@ -53,6 +53,8 @@ constexpr bool sends_one(Kind kind) noexcept {
          kind == Kind::kNeighborAllgather || kind == Kind::kNeighborAllgatherv;
 }
 
+constexpr bool is_of_neighbors(Kind kind) noexcept { return kind >= Kind::kNeighborAllgather; }
+
 // Whether each rank both sends and receives, so that all are busy with their own data first.
 constexpr bool is_exchange(Kind kind) noexcept {
   return kind != Kind::kBcast && kind != Kind::kGather && kind != Kind::kGatherv &&
