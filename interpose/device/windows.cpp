@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -218,6 +218,21 @@ uintptr_t address_in(const Mapping* mapping, int64_t offset, int64_t bytes) noex
              : 0;
 }
 
+// Contexts that windows are read by where the program has none. They stay until nobody is moving
+// payloads: else each piece of a collective would make one.
+std::vector<std::unique_ptr<SomeContext>>& borrowed_contexts() noexcept {
+  static ForEver<std::vector<std::unique_ptr<SomeContext>>> all;
+  return all.value;
+}
+
+// Null: there is none.
+Context* borrow_context(int ordinal) noexcept try {
+  borrowed_contexts().push_back(std::make_unique<SomeContext>(ordinal));
+  return borrowed_contexts().back()->get();
+} catch (...) {
+  return nullptr;
+}
+
 // Between ranks of one device, or all of them.
 enum class Between : uint8_t { kNone, kOneDevice, kDevices };
 
@@ -299,7 +314,6 @@ std::byte* place_in_window(uint32_t peer, uint64_t window, int64_t offset, int64
 
 bool copy_from_window(uint32_t peer, uint64_t window, int64_t offset, int64_t bytes,
                       std::byte* to) noexcept {
-  std::optional<SomeContext> some;  // as long as it is used
   uintptr_t from = 0;
   Context* user = nullptr;
   {
@@ -307,9 +321,9 @@ bool copy_from_window(uint32_t peer, uint64_t window, int64_t offset, int64_t by
     Mapping* const mapping = find(peer, window);
     if (mapping == nullptr) return false;
     if (mapping->begin == 0 || !mapping->user->is_alive()) {
-      some.emplace(mapping->user->ordinal());
-      if (some->get() == nullptr) return false;
-      map_again(mapping, some->get());
+      Context* const some = borrow_context(mapping->user->ordinal());
+      if (some == nullptr) return false;
+      map_again(mapping, some);
     }
     from = address_in(mapping, offset, bytes);
     user = mapping->user;
@@ -324,7 +338,9 @@ WindowUse::WindowUse() noexcept {
 
 WindowUse::~WindowUse() {
   const std::lock_guard<std::mutex> lock(g_windows_mutex);
-  if (--g_inside > 0 || mappings().size() < 2) return;
+  if (--g_inside > 0) return;
+  borrowed_contexts().clear();
+  if (mappings().size() < 2) return;
   std::erase_if(mappings(), [](Mapping& mapping) {
     const direct::Peer& owner = *direct::peer_at(mapping.peer);
     const uint64_t now =

@@ -48,7 +48,8 @@ void meet_window(uint32_t peer, Context* context) noexcept;
 std::byte* place_in_window(uint32_t peer, uint64_t window, int64_t offset, int64_t bytes,
                            Context* context) noexcept;
 // Copies a payload out of a peer's window to memory of the host, by the context that has mapped it,
-// or any other if that is gone.
+// or any other if that is gone. If there is none, one is made that stays until the last WindowUse
+// ends.
 bool copy_from_window(uint32_t peer, uint64_t window, int64_t offset, int64_t bytes,
                       std::byte* to) noexcept;
 

@@ -263,7 +263,7 @@ foreach(ipc 0 1)
   lacuna_interpose_test(device.rooms.${ipc} DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=${ipc}
     SHELL ${in_device_folder} TOPICS @device_rooms device_rooms_reset device_rooms_refused device_rooms_fails)
   lacuna_interpose_test(device.rooms_large.${ipc} DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=${ipc}
-    LACUNA_ARENA_MB=8 SHELL ${in_device_folder} TOPICS device_rooms_large)
+    LACUNA_ARENA_MB=8 SHELL ${in_device_folder} TOPICS device_rooms_large device_rooms_gone)
 endforeach()
 lacuna_interpose_test(device.rooms_threads RANKS 4 DEPTH VARIATION ENV ${fake_device} LACUNA_DIRECT=1 LACUNA_GPU_IPC=1
   SHELL ${in_device_folder} WITH --threads TOPICS device_collectives @device_rooms)

@@ -18,6 +18,7 @@ struct context {
 };
 static struct context contexts[2]; /* the primary one; another */
 static unsigned long long last_number;
+EXPORT long fake_contexts_made;
 static __thread struct context* stack[kDepth];
 static __thread int depth;
 static unsigned long long streams[kStreams]; /* numbers of their contexts */
@@ -68,7 +69,10 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
 EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
   LOCKED;
   (void)device;
-  if (contexts[0].number == 0) contexts[0].number = ++last_number;
+  if (contexts[0].number == 0) {
+    contexts[0].number = ++last_number;
+    ++fake_contexts_made;
+  }
   ++contexts[0].users;
   *context = &contexts[0];
   return 0;

@@ -198,3 +198,23 @@ TOPIC(device_rooms_reset) {
     CHECK(fake_count("fake_shared_bytes") <= g_size * kWindow);
   }
 }
+
+// A rank that has given its context back takes pieces out of a window to memory of the host: one
+// context is made for all of them (LACUNA_ARENA_MB=8).
+TOPIC(device_rooms_gone) {
+  if (!is_fake_room()) return;
+  const Column column;
+  begin_windows(column);
+  constexpr int kCount = 700;
+  const Elements data(g_rank == 0 ? On::kDevice : On::kHost, column.type(), kCount,
+                      g_rank == 0 ? 1 : 2);
+  const Elements sent(On::kHost, column.type(), kCount, 1);
+  const std::vector<unsigned char> want = g_rank == 0 ? data.read() : data.with(sent);
+  const auto release = reinterpret_cast<int (*)(int)>(fake_symbol("cuDevicePrimaryCtxRelease_v2"));
+  while (g_rank == 1 && release(0) == 0) continue;
+  const long made = fake_count("fake_contexts_made");
+  MPI_Bcast(data.base(), kCount, column.type(), 0, MPI_COMM_WORLD);
+  CHECK(data.read() == want);
+  CHECK(fake_count("fake_contexts_made") - made == (g_rank == 1 && has_windows() ? 1 : 0));
+  if (g_rank == 1) reset_device();
+}
