@@ -158,8 +158,10 @@ bool Context::use_arena_for(const Slice& slice) noexcept {
   const int64_t bytes = slice.end - slice.begin;
   for (size_t i = 0; i < use_count_; ++i)
     if (uses_[i].has(slice.packed)) return uses_[i].covers(slice.packed, bytes);
-  uses_[use_count_] = use_arena(slice.packed, bytes, this);
-  return uses_[use_count_] && ++use_count_ > 0;
+  ArenaUse& use = uses_[use_count_];
+  use = use_arena(slice.packed, bytes, this);
+  if (use) ++use_count_;
+  return static_cast<bool>(use);
 }
 
 // Enqueues a slice, or keeps it for the fused launch.
