@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace lacuna::bench {
 
@@ -26,6 +27,17 @@ namespace lacuna::bench {
   std::abort();
 }
 
+// Ends all ranks, as this machine or command line is not what the program needs. One rank says so,
+// in a form that python/lacuna/launch/watch.py makes its own error of. All ranks call it.
+[[noreturn]] inline void refuse_job(const char* program, const std::string& what,
+                                    const std::string& remedy) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) fail_job(program, "refused: " + what + "; " + remedy);
+  MPI_Barrier(MPI_COMM_WORLD);  // until rank 0 ends all
+  std::abort();
+}
+
 // MPI_Init of a program that is for two ranks; which one this is.
 inline int begin_pair(const char* program, int* argc, char*** argv) {
   MPI_Init(argc, argv);
@@ -33,8 +45,27 @@ inline int begin_pair(const char* program, int* argc, char*** argv) {
   int size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size != 2) fail_job(program, "needs 2 ranks, was started with " + std::to_string(size));
+  if (size != 2)
+    refuse_job(program, "two ranks are needed, and the launcher started " + std::to_string(size),
+               "start two, with -n 2");
   return rank;
+}
+
+// The names of the nodes of both ranks: one if they are on the same. As lacuna and MPI libraries
+// tell nodes apart: by the kernel's boot and the host's name (containers have names of their own).
+inline std::vector<std::string> nodes_of_pair(int rank) {
+  struct Node {
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
+    char boot[64] = "";
+  } mine, other;
+  int length = 0;
+  MPI_Get_processor_name(mine.name, &length);
+  std::ifstream("/proc/sys/kernel/random/boot_id").getline(mine.boot, sizeof mine.boot);
+  MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, 1 - rank, 0, &other, sizeof other, MPI_BYTE, 1 - rank,
+               0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  const bool is_same = std::string(mine.name) == other.name && std::string(mine.boot) == other.boot;
+  if (is_same) return {mine.name};
+  return {mine.name, other.name};
 }
 
 // What is in a file that rank 0 alone may have: hosts need not share a folder.

@@ -37,17 +37,29 @@ constexpr double kBatchSeconds = 4e-4;
 constexpr int kLeastRounds = 5;
 
 // By name, as programs without CUDA's headers call the driver. LACUNA_TEST_CUDA: another file.
+void* driver() {
+  const char* const path = std::getenv("LACUNA_TEST_CUDA");
+  static void* const found =
+      dlopen(path != nullptr ? path : "libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+  return found;
+}
 template <typename... Arguments>
 bool call(const char* name, Arguments... arguments) {
-  const char* const path = std::getenv("LACUNA_TEST_CUDA");
-  static void* const driver =
-      dlopen(path != nullptr ? path : "libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-  const auto function =
-      driver != nullptr ? reinterpret_cast<int (*)(Arguments...)>(dlsym(driver, name)) : nullptr;
+  const auto function = driver() != nullptr
+                            ? reinterpret_cast<int (*)(Arguments...)>(dlsym(driver(), name))
+                            : nullptr;
   return function != nullptr && function(arguments...) == 0;
 }
 
-// The ranks of a node take its devices in turn.
+// Whether that is so in both ranks.
+bool holds_in_both(bool here) {
+  const int mine = here ? 1 : 0;
+  int all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return all != 0;
+}
+
+// The ranks of a node take its devices in turn. Ends the job if one has none.
 void take_device() {
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
@@ -55,10 +67,15 @@ void take_device() {
   MPI_Comm_rank(node, &rank);
   MPI_Comm_free(&node);
   void* context = nullptr;
-  if (!call("cuInit", 0U) || !call("cuDeviceGetCount", &devices) || devices == 0 ||
-      !call("cuDeviceGet", &device, rank % devices) ||
-      !call("cuDevicePrimaryCtxRetain", &context, device) || !call("cuCtxSetCurrent", context))
-    fail("no CUDA device that works (nvidia-smi shows them)");
+  const char* const remedy =
+      "run where an NVIDIA device and its driver are (nvidia-smi shows them)";
+  if (!holds_in_both(driver() != nullptr))
+    refuse_job(kProgram, "no CUDA device: the ranks do not find the driver libcuda.so.1", remedy);
+  if (!holds_in_both(call("cuInit", 0U) && call("cuDeviceGetCount", &devices) && devices > 0 &&
+                     call("cuDeviceGet", &device, rank % devices) &&
+                     call("cuDevicePrimaryCtxRetain", &context, device) &&
+                     call("cuCtxSetCurrent", context)))
+    refuse_job(kProgram, "no CUDA device: the driver finds none that works", remedy);
 }
 
 class DeviceMemory {
@@ -203,17 +220,18 @@ int main(int argc, char** argv) {
                   seconds_argument("--seconds", seconds)},
                  fail);
   if (place.empty()) fail("--out FILE is needed");
-  if (!takes_devices())
-    fail(
-        "the MPI library does not say that it takes addresses of CUDA devices "
-        "(MPIX_Query_cuda_support); if it does, set LACUNA_GPU_STAGING=device");
   take_device();
+  if (!holds_in_both(takes_devices()))
+    refuse_job(kProgram,
+               "nothing to measure: the MPI library does not say that it takes addresses of CUDA "
+               "devices (MPIX_Query_cuda_support), so packed data lie in memory of the host",
+               "if it does take them, set LACUNA_GPU_STAGING=device");
   JsonLines out;
   if (rank == 0 && !out.open(place)) fail("cannot write " + place + ": " + std::strerror(errno));
   std::vector<int64_t> sizes;
   for (int64_t bytes = kLeastBytes; bytes <= std::atoll(most.c_str()); bytes *= 4)
     sizes.push_back(bytes);
-  out.write(header_line(sizes.size(), ""));
+  out.write(header_line(sizes.size(), nodes_field(rank)));
   for (const int64_t bytes : sizes) run(bytes, seconds, rank, out);
   out.write(kEndLine);
   MPI_Finalize();

@@ -51,6 +51,14 @@ inline std::string header_line(size_t rows, const std::string& more) {
          ", \"rows\": " + std::to_string(rows) + "}";
 }
 
+// A field of the first line: the nodes of both ranks (job.hpp).
+inline std::string nodes_field(int rank) {
+  std::string names;
+  for (const std::string& name : nodes_of_pair(rank))
+    names += (names.empty() ? "" : ", ") + json_string(name);
+  return ", \"nodes\": [" + names + "]";
+}
+
 // The times of a way, one for each round; `about` are fields of the program's own.
 inline std::string times_line(const std::string& id, const std::string& way,
                               const std::string& about, int iterations,

@@ -301,7 +301,7 @@ int main(int argc, char** argv) {
   JsonLines out;
   if (rank == 0 && !out.open(options.out))
     fail("cannot write " + options.out + ": " + std::strerror(errno));
-  out.write(header_line(rows->size(), ", \"machine\": " + machine_json()));
+  out.write(header_line(rows->size(), nodes_field(rank) + ", \"machine\": " + machine_json()));
   {
     const PredefinedTypes predefined;
     for (const Row& row : *rows) run(row, options, predefined, rank, out);

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import tempfile
 import time
@@ -17,6 +18,9 @@ from lacuna.launch import mpis
 
 _POLL_SECONDS = 0.1
 _SHOWN_LINES = 5
+# What bench/harness/job.hpp prints if the command line or this machine is not what it needs.
+_REFUSED = re.compile(r"lacuna-[\w-]+: refused: (.*?); (.*)")
+_BY_COMMAND_LINE = "two ranks are needed"
 _NOT_FOUND = "error while loading shared libraries"  # in the loader's words
 
 Line = dict[str, Any]
@@ -83,6 +87,9 @@ def run(
             f"a library of {mpi} is not found by the ranks: {told}",
             "load its module, or add the folder that holds it to LD_LIBRARY_PATH",
         )
+    for refused in filter(None, map(_REFUSED.search, last_words)):
+        is_usage = refused[1].startswith(_BY_COMMAND_LINE)
+        raise LacunaError(Exit.USAGE if is_usage else Exit.ENVIRONMENT, refused[1], refused[2])
     if process.returncode != 0 or not lines or lines[-1]["kind"] != "end":
         raise LacunaError(
             Exit.CHECK_FAILED,

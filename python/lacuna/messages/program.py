@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,11 +49,13 @@ def measure(
     options: dict[str, str],
     progress: Progress,
     link: str | None = None,
+    check: Callable[[Line], None] = lambda header: None,
 ) -> tuple[Line, list[Times]]:
     """The program's header, and the times of all messages.
 
     `seconds` is for each message; `options` are LACUNA_* variables of the ranks; `link` is a
-    network interface whose sent bytes are counted.
+    network interface whose sent bytes are counted. `check` gets the header before anything is
+    measured, and may raise an error, which ends the program.
     """
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         file = Path(folder) / "rows"
@@ -61,7 +64,7 @@ def measure(
         words = ["--rows", str(file), "--ways", ",".join(ways), "--seconds", str(seconds)]
         words += ["--link", link] if link else []
         options = options | _own_library(target, Path(folder))
-        return _run(target, "preload", words, options, progress)
+        return _run(target, "preload", words, options, progress, check)
 
 
 def _own_library(target: Target, folder: Path) -> dict[str, str]:
@@ -107,16 +110,21 @@ def measure_collectives(
 
 
 def measure_devices(
-    target: Target, seconds: float, most: int | None, options: dict[str, str], progress: Progress
+    target: Target,
+    seconds: float,
+    most: int | None,
+    options: dict[str, str],
+    progress: Progress,
+    check: Callable[[Line], None],
 ) -> tuple[Line, list[Times]]:
-    """The same for data in the memory of CUDA devices, up to `most` bytes: packed into memory of
-    the host, and of the device.
+    """As measure() for data in the memory of CUDA devices, up to `most` bytes: packed into memory
+    of the host, and of the device.
     """
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         words = ["--seconds", str(seconds)]
         words += ["--most", str(most)] if most else []
         options = options | _own_library(target, Path(folder))
-        return _run(target, "devices", words, options, progress)
+        return _run(target, "devices", words, options, progress, check)
 
 
 def _run(
@@ -125,11 +133,16 @@ def _run(
     arguments: list[str],
     options: dict[str, str],
     progress: Progress,
+    check: Callable[[Line], None] = lambda header: None,
 ) -> tuple[Line, list[Times]]:
+    def seen(line: Line) -> None:
+        if line["kind"] == "header":
+            check(line)
+
     def command(out: Path) -> tuple[list[str], dict[str, str]]:
         words = [*target.launcher, str(target.program(what)), "--out", str(out), *arguments]
         return run.build(words, target.name, dict(os.environ) | target.environment | options)
 
-    lines = watch.run(target.name, command, "row", progress)
+    lines = watch.run(target.name, command, "row", progress, seen)
     watch.check_loaded(target.name, lines)
     return lines[0], ratios.collect(lines)

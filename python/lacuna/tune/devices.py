@@ -38,6 +38,14 @@ def tune(options: messages.Options) -> None:
     if wanted and transport not in messages.read(wanted):
         raise _no_table(wanted, "this library")
     for target in targets:
+
+        def check(told: dict[str, Any]) -> None:
+            place = wanted or messages.known(told["table_place"])
+            table = messages.read(place)
+            if table.get("mpi") != told["mpi_name"] or transport not in table:
+                raise _no_table(place, told["mpi_name"])
+            messages.check_nodes(told, options.network)
+
         with Progress(1) as progress:
             told, times = program.measure_devices(
                 target,
@@ -45,6 +53,7 @@ def tune(options: messages.Options) -> None:
                 _QUICK_MOST if options.quick else None,
                 {"LACUNA_ALWAYS": "1", "LACUNA_DIRECT": "0"},
                 progress,
+                check,
             )
         place = wanted or messages.known(told["table_place"])
         table = messages.read(place)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,8 @@ def tune(options: Options) -> None:
         return
     targets = chosen(options)
     wanted = options.output or named()
+    if wanted and options.network and "shared" not in read(wanted):
+        raise _none_on_one_node(wanted, "this library")
     if wanted and len(targets) > 1:
         source = "--output" if options.output else TABLE
         raise LacunaError(Exit.USAGE, f"one {source} for several libraries", "name one with --mpi")
@@ -86,8 +89,14 @@ def tune(options: Options) -> None:
     if not options.network:  # else the nodes are others
         warn_if_busy(options.most_load)
     for target in targets:
+
+        def check(told: dict[str, Any]) -> None:
+            if options.network:
+                _check_table(wanted or known(told["table_place"]), told)
+            check_nodes(told, options.network)
+
         with Progress(1 if options.network else 2) as progress:
-            told, cells = measure(target, options.quick, not options.network, progress)
+            told, cells = measure(target, options.quick, not options.network, progress, check)
         place = wanted or known(told["table_place"])
         results.make_folder(place.absolute().parent)
         transport = "network" if options.network else "shared"
@@ -133,16 +142,38 @@ def chosen(options: Options) -> list[Target]:
     return [Target(name, options.launcher, {})]
 
 
+def check_nodes(told: dict[str, Any], network: bool) -> None:
+    """Raises LacunaError if the ranks are not where they must be, by the program's header."""
+    nodes = told["nodes"]
+    if network and len(nodes) == 1:
+        raise LacunaError(
+            Exit.USAGE,
+            f"--network needs two nodes, and both ranks are on node {nodes[0]}",
+            "name two nodes, as in: lacuna tune --network mpirun -n 2 --host node1,node2",
+        )
+    if not network and len(nodes) > 1:
+        raise LacunaError(
+            Exit.USAGE,
+            f"both ranks must be on one node, and are on {' and '.join(nodes)}",
+            "start them on one node, or add --network",
+        )
+
+
 def measure(
-    target: Target, quick: bool, direct: bool, progress: Progress
+    target: Target,
+    quick: bool,
+    direct: bool,
+    progress: Progress,
+    check: Callable[[dict[str, Any]], None],
 ) -> tuple[dict[str, Any], list[Cell]]:
-    """The program's header line, and a cell for each pattern, run length and size."""
+    """The program's header line, which `check` gets first, and a cell for each pattern, run length
+    and size."""
     rows = rules.messages(shapes.TUNE_QUICK_SIZES if quick else shapes.TUNE_SIZES)
     seconds = _QUICK_SECONDS if quick else _SECONDS
     options = {"LACUNA_ALWAYS": "1", "LACUNA_DIRECT": "0", TABLE: "none"}
     inside = [rules.INSIDE] if paths.family_of(target.name) == "ompi" else []
     ways = rules.WAYS + inside
-    told, times = program.measure(target, rows, ways, seconds, options, progress)
+    told, times = program.measure(target, rows, ways, seconds, options, progress, check=check)
     cells = [rules.judge(one) for one in times]
     if direct:
         options["LACUNA_DIRECT"] = "1"
@@ -171,29 +202,45 @@ def known(place: Path | str | None) -> Path:
 
 def _table(place: Path, told: dict[str, Any], cells: list[Cell], transport: str) -> dict[str, Any]:
     """The new table. Rules of the old file for the other transport are kept."""
-    table = {
+    table = _head(told) | {
+        "provenance": provenance.collect() | {"mpi_library": told["mpi_library"].strip()},
+    }
+    old = _same(place, told)
+    for kept in ("shared", "network", "device"):
+        if kept != transport and kept in old:
+            table[kept] = old[kept]
+    table[transport] = rules.rules(cells, transport == "shared")
+    table["evidence"] = old.get("evidence", {})
+    table["evidence"][transport] = [cell.as_json() for cell in cells]
+    return table
+
+
+def _head(told: dict[str, Any]) -> dict[str, Any]:
+    return {
         "lacuna_table": FORMAT,
         "mpi": told["mpi_name"],
         "cpu": told["machine"]["cpu"],
-        "provenance": provenance.collect() | {"mpi_library": told["mpi_library"].strip()},
     }
-    other = "shared" if transport == "network" else "network"
+
+
+def _same(place: Path, told: dict[str, Any]) -> dict[str, Any]:
+    """The table in a file, if it is of this library and CPU; else empty."""
     old = read(place)
-    same = all(old.get(key) == table[key] for key in ("lacuna_table", "mpi", "cpu"))
-    if same and other in old:
-        table[other] = old[other]
-    elif transport == "network":
-        raise LacunaError(
-            Exit.USAGE,
-            f"{place} has no measurements on one node",
-            "measure that first, with two ranks on one node and without --network",
-        )
-    if same and "device" in old:
-        table["device"] = old["device"]
-    table[transport] = rules.rules(cells, transport == "shared")
-    table["evidence"] = old.get("evidence", {}) if same else {}
-    table["evidence"][transport] = [cell.as_json() for cell in cells]
-    return table
+    return old if _head(told).items() <= old.items() else {}
+
+
+def _check_table(place: Path, told: dict[str, Any]) -> None:
+    """Raises LacunaError if there is no table to which messages between nodes can be added."""
+    if "shared" not in _same(place, told):
+        raise _none_on_one_node(place, told["mpi_name"])
+
+
+def _none_on_one_node(place: Path, library: str) -> LacunaError:
+    return LacunaError(
+        Exit.USAGE,
+        f"{place} has no measurements of {library} on one node",
+        "measure those first, with two ranks on one node and without --network",
+    )
 
 
 def read(place: Path) -> dict[str, Any]:

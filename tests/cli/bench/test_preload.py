@@ -2,12 +2,16 @@
 """`lacuna bench preload` and `lacuna tune`, small: what they print, write and decide."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
-from conftest import one_line_error
+from conftest import ROOT, one_line_error
 from made_up import message_times
 
+from lacuna import engine
 from lacuna.base import paths
+from lacuna.base.errors import LacunaError
 from lacuna.bench.preload import calls as preload_calls
 from lacuna.bench.preload.row import Row
 from lacuna.messages import ratios, shapes
@@ -247,6 +251,28 @@ def test_tune_says_what_it_lacks(lacuna):
     one_line_error(lacuna("tune", "--compiled", "--plot", "a.png"), 2, "--plot draws the table")
     one_line_error(lacuna("tune", "--mpi", "nothing"), 2, "unknown MPI in --mpi: nothing")
     one_line_error(lacuna("bench", "preload", "--only", "x"), 2, "unknown part in --only: x")
+
+
+def test_tune_names_a_wrong_launch_before_it_measures(lacuna, tmp_path):
+    launcher = paths.default_mpi_root() / "mpich/bin/mpiexec"
+    many = lacuna("tune", "--max-load", "1e9", launcher, "-n", 3, XDG_CACHE_HOME=str(tmp_path))
+    one_line_error(many, 2, "the launcher started 3; start two, with -n 2")
+    # Between nodes: first there must be a table, then there must be two.
+    network = ("tune", "--network", launcher, "-n", 2)
+    kept = {"LACUNA_TABLE": "", "XDG_CACHE_HOME": str(tmp_path)}
+    missing = lacuna(*network, **kept)
+    one_line_error(missing, 2, "on one node; measure those first")
+    told = re.search(r"lacuna tune: (.*\.json) has no measurements of (.*?) on one", missing.stderr)
+    place = Path(told[1])
+    shipped = ROOT / "interpose" / "policy" / "tables" / "mpich.json"
+    table = json.loads(shipped.read_text(encoding="utf-8")) | {"mpi": told[2]}
+    table["cpu"] = engine.machine()["cpu"]
+    place.write_text(json.dumps(table), encoding="utf-8")
+    before = place.read_bytes()
+    one_line_error(lacuna(*network, **kept), 2, "both ranks are on node ", "--host node1,node2")
+    assert place.read_bytes() == before
+    with pytest.raises(LacunaError, match="must be on one node, and are on a and b"):
+        messages.check_nodes({"nodes": ["a", "b"]}, network=False)
 
 
 def test_tune_warns_on_a_busy_node(monkeypatch, capsys):
