@@ -14,6 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from lacuna.base import terminal
 from lacuna.base.errors import Exit, LacunaError
 
 ENDING = ".opt.yaml"
@@ -47,6 +48,7 @@ _REMEDIES = {
     "not proven to complete": "wait for the request in the same function, on every path",
     "more than pay": "nothing: the MPI library is as fast",
 }
+_COLUMNS = ["place", "call", "became", "what or why", "what would help"]
 _TO_MERGE = "send both as one struct type of the two, and receive them as one"
 
 
@@ -100,7 +102,6 @@ def explain(path: Path, as_json: bool) -> None:
     if as_json:
         print(json.dumps([asdict(site) for site in sites], indent=2))
         return
-    table = Table("place", "call", "became", "what or why", "what would help", box=None)
-    for site in sites:
-        table.add_row(site.place, site.function, site.outcome, site.detail, site.remedy)
-    Console(highlight=False, markup=False).print(table)
+    table = Table(box=None)
+    rows = [[one.place, one.function, one.outcome, one.detail, one.remedy] for one in sites]
+    terminal.show(Console(highlight=False), table, _COLUMNS, rows, set(_COLUMNS) - {"call"})

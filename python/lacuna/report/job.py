@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from lacuna.base import terminal
 from lacuna.base.errors import Exit, LacunaError
 from lacuna.report import advice, sites
 
@@ -66,11 +67,8 @@ def show(report: dict[str, Any]) -> None:
     title = "seconds in calls, summed over ranks" if has_costs(report) else None
     table = Table(box=SIMPLE_HEAD, title=title)
     numbers = columns[:-1]  # and then sentences, for which a column would be too narrow
-    for name in numbers:
-        table.add_column(name, justify="left" if name in _WORDS else "right")
-    for row in rows:
-        table.add_row(*map(escape, row[:-1]))
-    console.print(table)
+    shown = [row[:-1] for row in rows]
+    terminal.show(console, table, numbers, shown, _WORDS - {"function"}, set(numbers) - _WORDS)
     told = [row for row in rows if row[-1]]
     if told:
         console.print(f"{columns[-1]}:", highlight=False)

@@ -173,3 +173,24 @@ def test_what_cannot_be_drawn():
 def test_absolute_addresses_are_only_numbers():
     text = "hindexed([1, 1], [140737488355328, 140737488355336], int)"
     assert drawn(text).lines[0].offset == 140737488355328
+
+
+REMARKS = """--- !Passed
+Pass:            lacuna
+Name:            Specialized
+DebugLoc:        { File: 'a.c', Line: 7, Column: 3 }
+Function:        main
+Args:
+  - Function:        MPI_Neighbor_alltoallw
+  - What:            packed by code of its own, which copies runs of eight bytes
+...
+"""
+
+
+def test_remarks_name_whole_functions_and_no_empty_column(lacuna, tmp_path):
+    (tmp_path / "a.opt.yaml").write_text(REMARKS)
+    result = lacuna("explain", "a.opt.yaml", COLUMNS="40")
+    assert result.returncode == 0, result.stderr
+    heads, first = (line.split() for line in result.stdout.splitlines()[:2])
+    assert heads == ["place", "call", "became", "what", "or", "why"]  # nothing would help
+    assert first[:2] == ["a.c:7", "MPI_Neighbor_alltoallw"]

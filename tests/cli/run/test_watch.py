@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a user is told: the report of a job, and differences found by verification."""
 
+import functools
 import json
 import re
 import shlex
@@ -8,6 +9,7 @@ from datetime import datetime, timezone
 
 import pytest
 from conftest import MPI_ROOT, one_line_error, program
+from rich.console import Console
 from topics import MPIS, TYPE, launch
 
 from lacuna import VERSION
@@ -324,6 +326,18 @@ def test_what_could_be_done_is_told_below_the_table(capsys):
     assert "MPI_Send" in table and "MPI_Recv" in table and "contiguous" not in table
     lines = [line.strip() for line in below.splitlines()]
     assert lines == [f"MPI_Send, {TYPE}", "1 contiguous", advice.strip()]
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_names_of_functions_are_whole_on_a_narrow_terminal(monkeypatch, capsys, width):
+    console = functools.partial(Console, width=width, force_terminal=True, color_system=None)
+    monkeypatch.setattr(job_report, "Console", console)
+    name = "MPI_Neighbor_alltoallw_init"
+    job_report.show(job_of([(name, {}, []), ("MPI_Send", {}, [])]))
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.split()[:1] == [name] for line in lines)
+    (heads,) = [line.split() for line in lines if "function" in line]
+    assert heads == ["function", "type", "calls", "handled", "data", "packing", "s"]  # no GB/s
 
 
 def test_what_a_device_has_moved_is_told(capsys):
