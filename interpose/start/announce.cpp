@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/start/announce.hpp"
 
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -104,7 +105,8 @@ void log_on(bool is_direct, bool is_inside) {
   if (is_alone)
     sentence += ": no other rank is on this node";
   else if (!option_flag(OptionId::kDirect))
-    sentence += " (LACUNA_DIRECT=0)";
+    sentence += std::getenv("LACUNA_DIRECT") == nullptr ? " (LACUNA_DIRECT is not set)"
+                                                        : " (LACUNA_DIRECT=0)";
   else if (rt.spawned)
     sentence += ": this job was spawned";
   if (direct::has_pipeline()) sentence += "; messages between nodes pipelined";

@@ -19,39 +19,36 @@ PIECES = "messages between nodes pipelined"
 
 
 @pytest.mark.parametrize(
-    ("log", "ranks", "is_off", "level", "word"),
+    ("log", "ranks", "level", "word"),
     [
-        ([ON.format(SHIPPED, "shared-memory path on")], (RANK, OTHER), False, OK, "on"),
-        ([OFF], (RANK, FAR), False, OK, "each node has one rank"),
+        ([ON.format(SHIPPED, "shared-memory path on")], (RANK, OTHER), OK, "on"),
+        ([OFF], (RANK, FAR), OK, "each node has one rank"),
         (
             [f"{ON.format(SHIPPED, 'shared-memory path on')}; {PIECES}"],
             (RANK, OTHER, FAR),
-            False,
             OK,
             "on",
         ),
-        ([f"{OFF} (LACUNA_DIRECT=0)"], (RANK, OTHER), True, WARNING, "unset LACUNA_DIRECT"),
-        ([f"{OFF} (LACUNA_DIRECT=0)"], (RANK, OTHER), False, WARNING, "set LACUNA_DIRECT=1"),
-        ([f"{OFF}: no other rank is on this node"], (RANK, OTHER, FAR), False, OK, "of rank 0"),
-        ([f"{OFF}: this job was spawned"], (RANK, OTHER), False, WARNING, "spawned"),
+        ([f"{OFF} (LACUNA_DIRECT=0)"], (RANK, OTHER), WARNING, "unset LACUNA_DIRECT"),
+        ([f"{OFF} (LACUNA_DIRECT is not set)"], (RANK, OTHER), WARNING, "set LACUNA_DIRECT=1"),
+        ([f"{OFF}: no other rank is on this node"], (RANK, OTHER, FAR), OK, "of rank 0"),
+        ([f"{OFF}: this job was spawned"], (RANK, OTHER), WARNING, "spawned"),
         (
             [OFF, "shared-memory path off: the launcher does not give the job's id"],
             (RANK, OTHER),
-            False,
             WARNING,
             "own launcher",
         ),
         (
             [OFF, "shared-memory path off: of 3 ranks only 2 answered in MPI_Init within 30 s"],
             (RANK, OTHER),
-            False,
             WARNING,
             "all of them with lacuna",
         ),
     ],
 )
-def test_shared_path(log, ranks, is_off, level, word):
-    is_like(launch.shared_path(log, ranks, is_off), level, word)
+def test_shared_path(log, ranks, level, word):
+    is_like(launch.shared_path(log, ranks), level, word)
 
 
 @pytest.mark.parametrize(

@@ -168,9 +168,14 @@ def test_the_log_says_why_lacuna_is_off_and_which_options_are_none():
         assert name.endswith("LACUNA_POOL is not an option; did you mean LACUNA_POOL_MB?")
         assert "LACUNA_ISA=avx9 is not available here; " in isa
     (on,) = [line for line in lines if ": on: " in line]
-    assert on.endswith("; shared-memory path off (LACUNA_DIRECT=0)")
+    assert on.endswith("; shared-memory path off (LACUNA_DIRECT is not set)")
     lines = log(
-        "mpich", LACUNA_DISTANCE="near", LACUNA_COSTS="1", LACUNA_THREADS="2 ", LACUNA_CPU="zen9"
+        "mpich",
+        LACUNA_DIRECT="0",
+        LACUNA_DISTANCE="near",
+        LACUNA_COSTS="1",
+        LACUNA_THREADS="2 ",
+        LACUNA_CPU="zen9",
     )
     for sentence in (
         "LACUNA_DISTANCE=near is not understood: it must be close, far or alternate; ",
@@ -179,6 +184,7 @@ def test_the_log_says_why_lacuna_is_off_and_which_options_are_none():
         "LACUNA_THREADS=2  is not understood: it must be an integer from 1 to 256; 1 is used",
     ):
         assert len([line for line in lines if f"]: {sentence}" in line]) == 2
+    assert any(line.endswith("; shared-memory path off (LACUNA_DIRECT=0)") for line in lines)
 
 
 def test_a_rank_without_lacuna_hangs_nobody(tmp_path):

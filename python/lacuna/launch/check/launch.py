@@ -27,6 +27,7 @@ _ON, _OFF = "on: lacuna ", "off: "
 _PATH_OFF = "shared-memory path off: "
 _PIECES_OFF = "pipelined messages off: "
 _BY_OPTION = "shared-memory path off (LACUNA_DIRECT=0)"
+_NOT_ASKED_FOR = "shared-memory path off (LACUNA_DIRECT is not set)"
 _ALONE = "no other rank is on this node"
 # A word of what the log says of the shared-memory path: the remedy.
 _PATH_REMEDIES = (
@@ -246,7 +247,7 @@ def at_work(log: Sequence[str]) -> Finding:
     )
 
 
-def shared_path(log: Sequence[str], ranks: Sequence[Rank], set_off: bool) -> Finding:
+def shared_path(log: Sequence[str], ranks: Sequence[Rank]) -> Finding:
     """Whether messages between ranks of a node go through lacuna's shared memory, and why not."""
     name = "shared-memory path"
     hosts = [rank.host for rank in ranks]
@@ -254,8 +255,8 @@ def shared_path(log: Sequence[str], ranks: Sequence[Rank], set_off: bool) -> Fin
         return ok(name, "off: each node has one rank, so there is nothing to share")
     on = next((line for line in log if line.startswith(_ON)), "")
     if _BY_OPTION in on:
-        if set_off:
-            return warning(name, "off, as LACUNA_DIRECT is set to 0", "unset LACUNA_DIRECT")
+        return warning(name, "off, as LACUNA_DIRECT is set to 0", "unset LACUNA_DIRECT")
+    if _NOT_ASKED_FOR in on:
         return warning(
             name,
             "off: `lacuna run` does not see that all ranks run one program that loads MPI",

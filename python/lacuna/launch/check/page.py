@@ -196,9 +196,8 @@ def _rank_findings(
     at_work = launch.at_work(started.log)
     found.append(at_work)
     if at_work.level == OK:
-        direct_is_off = not facts.is_set(environment, "LACUNA_DIRECT", True)
         found += [
-            launch.shared_path(started.log, up, direct_is_off),
+            launch.shared_path(started.log, up),
             launch.between_nodes(started.log, up),
             _peer_reads(max(rank.read_error for rank in up), environment),
             launch.table(started.log, version),
