@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/options.hpp"
 #include "base/small_file.hpp"
 
 namespace lacuna {
@@ -141,6 +142,7 @@ std::string report_json(const Profile& profile, std::string_view place) {
   report["profile"] = or_null(profile.path);
   report["place"] = or_null(place);
   report["complaint"] = or_null(profile.complaint);
+  report["options"] = option_complaints();
   report["provenance"] = {{"date", or_null(profile.date)},
                           {"kernel", or_null(profile.kernel)},
                           {"lacuna", or_null(profile.lacuna)}};

@@ -289,7 +289,8 @@ LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_plan_cost_json(const lacuna_pla
  * "profile" is the file they are from or null, "place" where a profile of this CPU is looked for,
  * "complaint" why a file there was not used or null; "row" the micro-architecture whose defaults
  * they are, by "name", "why" it was chosen, and "complaint" of a name in LACUNA_CPU that is none of
- * "rows". Space as in lacuna_type_text. */
+ * "rows"; "options" has a sentence for each LACUNA_ variable of the environment whose value is not
+ * understood, or whose name is nearly an option's. Space as in lacuna_type_text. */
 LACUNA_API LACUNA_NODISCARD lacuna_status lacuna_machine_json(size_t capacity, char* text,
                                                               size_t* needed);
 

@@ -76,7 +76,7 @@ int look_for_library(dl_phdr_info* info, size_t, void* data) {
 [[noreturn]] void refuse(const char* path, const char* family) {
   dprintf(STDERR_FILENO,
           "lacuna: liblacuna-%s.so is preloaded into a program that uses %s, which needs "
-          "liblacuna-%s.so; remedy: use `lacuna run`, or preload the right one\n",
+          "liblacuna-%s.so; remedy: use `lacuna run` without --mpi, or preload the right one\n",
           kFamily, path, family);
   _exit(3);  // as the command does where the environment is wrong
 }

@@ -9,13 +9,29 @@ from typing import Annotated
 import typer
 
 from lacuna.base import paths
+from lacuna.base.errors import Exit, LacunaError
 
+# What LACUNA_ISA names, of all architectures; avx3 was the name of avx512 until version 0.2.
+ISA_NAMES = ("reference", "ssse3", "avx2", "avx512", "neon", "sve")
+_OLD_ISA_NAMES = ("avx3",)
 MPI_NAMES = ", ".join(paths.FAMILY_OF)
 
 
 def mpi_names() -> list[str]:
     """What a shell offers behind --mpi."""
     return list(paths.FAMILY_OF)
+
+
+def isa_names() -> list[str]:
+    """What a shell offers behind --isa."""
+    return list(ISA_NAMES)
+
+
+def check_isa(name: str) -> None:
+    """Raises LacunaError if lacuna has no code for an instruction set of that name."""
+    if name not in ISA_NAMES + _OLD_ISA_NAMES:
+        known = f"known are {', '.join(ISA_NAMES)}"
+        raise LacunaError(Exit.USAGE, f"unknown instruction set in --isa: {name}", known)
 
 
 Mpi = Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lacuna.base.errors import Exit, LacunaError
-from lacuna.cli.options import MPI_NAMES, mpi_names
+from lacuna.cli.options import MPI_NAMES, check_isa, isa_names, mpi_names
 
 
 def run_command(
@@ -31,6 +31,7 @@ def run_command(
         typer.Option(
             "--isa",
             help="The instruction set that packing uses: reference, ssse3, avx2, avx512.",
+            autocompletion=isa_names,
         ),
     ] = None,
     log: Annotated[
@@ -88,7 +89,8 @@ def run_command(
         options["LACUNA_VERIFY"] = "1"
     if disable:
         options["LACUNA_DISABLE"] = "1"
-    if isa:
+    if isa is not None:
+        check_isa(isa)
         options["LACUNA_ISA"] = isa
     if log:
         options["LACUNA_LOG"] = "1"

@@ -31,7 +31,7 @@ from lacuna.engine.plan import Plan
 from lacuna.engine.type import Type
 from lacuna.engine.views import copy, message
 
-__all__ = ["Plan", "Type", "copy", "machine", "message", "version"]
+__all__ = ["Plan", "Type", "copy", "machine", "message", "option_complaints", "version"]
 
 
 def version() -> str:
@@ -44,3 +44,10 @@ def machine() -> dict[str, Any]:
     its unit and origin: the JSON of lacuna_machine_json (lacuna.h).
     """
     return json.loads(capi.text(capi.library().lacuna_machine_json, "the machine"))
+
+
+def option_complaints() -> list[str]:
+    """A sentence for each LACUNA_ variable of this process whose value is not understood, or whose
+    name is nearly that of an option. They are read once.
+    """
+    return machine()["options"]

@@ -54,6 +54,15 @@ def family_of_file(path: Path) -> tuple[str, str, Path | None] | None:
     return None
 
 
+def family_linked_to(word: str) -> str | None:
+    """The family that the file of a program itself needs; None: none, or it is an interpreter,
+    which says little about its scripts.
+    """
+    path = find_program(word)
+    found = family_of_file(path) if path and not is_python(word) else None
+    return found[0] if found else None
+
+
 def unreached(path: Path) -> str | None:
     """A sentence why the dynamic linker will not preload into a program; None if it will, or if
     that is unknown.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -58,6 +59,7 @@ def run(command: list[str], mpi: str | None, options: dict[str, str], dry_run: b
     with `dry_run` prints it.
     """
     environment = dict(os.environ) | options
+    _warn_of_options(environment)
     words, environment = build(command, mpi, environment)
     if dry_run:
         changed = {k: v for k, v in environment.items() if os.environ.get(k) != v}
@@ -84,11 +86,17 @@ def build(
     family = paths.family_of(mpi) if mpi else None
     launcher = launchers.find(command[0])
     if launcher is None:
+        if mpi:
+            _check_named(mpi, command[0])
         family = family or _family_alone(command, environment.get("LACUNA_REPORT"))
         ours = _before(paths.preload_library(family), environment.get(PRELOAD))
         return command, environment | {PRELOAD: ours}
     contexts = launchers.split_contexts(launcher, command[1:])
     _warn_of_own_options(command[0], launcher, contexts)
+    for words in contexts:
+        at = launchers.program_at(launcher, words) if mpi else None
+        if mpi and at is not None:
+            _check_named(mpi, first_program(words[at:])[0])
     family = family or _family_launched(launcher, contexts, command)
     library = paths.preload_library(family)
     # What the ranks get: our library before what they would have got, and our own options.
@@ -148,6 +156,31 @@ def _parts(value: str) -> list[str]:
 def _warn(what: str, remedy: str) -> None:
     """Prints a warning on stderr; the command is started all the same."""
     print(f"lacuna run: {what}; {remedy}", file=sys.stderr)
+
+
+def _warn_of_options(environment: dict[str, str]) -> None:
+    """Warns of LACUNA_ variables that are no options, or whose values are not understood."""
+    if not any(name.startswith("LACUNA_") for name in environment.keys() - {paths.LIBRARY_DIR}):
+        return  # most jobs: starts sooner
+    from lacuna import engine
+
+    with contextlib.suppress(LacunaError):  # without the library
+        for sentence in engine.option_complaints():
+            print(f"lacuna run: {sentence}", file=sys.stderr)
+
+
+def _check_named(mpi: str, word: str) -> None:
+    """Raises LacunaError if --mpi names another MPI library than a program is linked to: there the
+    preload library would end the ranks.
+    """
+    family = detect.family_linked_to(word)
+    if family and family != paths.family_of(mpi):
+        names = paths.NAMES_OF[family]
+        raise LacunaError(
+            Exit.USAGE,
+            f"--mpi {mpi}, but {word} is linked to {names}",
+            f"leave out --mpi, or give --mpi {names.partition(',')[0]}",
+        )
 
 
 def _warn_of_own_options(name: str, launcher: Launcher, contexts: list[list[str]]) -> None:

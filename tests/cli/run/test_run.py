@@ -99,6 +99,24 @@ def test_a_launcher_of_another_mpi_is_told_of(lacuna):
         assert f"{app} is linked to" in line and f"{launcher} is the launcher of" in line
 
 
+@pytest.mark.parametrize("words", [[HYDRA, "-n", 2], []])
+def test_an_mpi_that_is_not_the_program_s_is_refused(lacuna, words):
+    result = lacuna("run", "--mpi", "openmpi", *words, program("mpich"))
+    one_line_error(result, 2, "--mpi openmpi, but", "leave out --mpi, or give --mpi mpich")
+    dry(lacuna, "--mpi", "intelmpi", *words, program("mpich"))
+
+
+def test_what_is_no_option_is_told_of(lacuna):
+    one_line_error(lacuna("run", "--isa", "avx9", HYDRA, "true"), 2, "--isa: avx9", "avx512, neon")
+    assert "LACUNA_ISA=avx3" in dry(lacuna, "--isa", "avx3", HYDRA, program("mpich"))
+    wrong = {"LACUNA_DIRCT": "1", "LACUNA_POOL_MB": "-5", "LACUNA_LOG": "1"}
+    result = lacuna("run", "--dry-run", HYDRA, program("mpich"), **wrong)
+    assert result.returncode == 0
+    pool, direct = result.stderr.splitlines()
+    assert direct == "lacuna run: LACUNA_DIRCT is not an option; did you mean LACUNA_DIRECT?"
+    assert pool.startswith("lacuna run: LACUNA_POOL_MB=-5 is not understood: it must be")
+
+
 def test_programs_that_no_preload_reaches_are_told_of(lacuna, tmp_path):
     static = tmp_path / "static"
     words = ["cc", "-static", "-x", "c", "-", "-o", str(static)]
@@ -139,14 +157,14 @@ def test_srun(lacuna, script):
     words = dry(lacuna, srun, "--export", "ALL,A=1,LD_PRELOAD=/x.so", app)
     assert words == [srun, "--export", f"ALL,A=1,{ours}:/x.so", app]
     # With ALL, srun passes its environment on: a list could not carry a comma.
-    words = dry(lacuna, srun, app, LACUNA_COSTS="a,b.json", LACUNA_DIRECT="0")
+    words = dry(lacuna, srun, app, LACUNA_TABLE="a,b.json", LACUNA_DIRECT="0")
     assert words == [srun, f"--export=ALL,{preloaded}", app]
     words = dry(lacuna, srun, "--export=ALL,LACUNA_LOG=0", app, LACUNA_LOG="1")
     assert words == [srun, f"--export=ALL,LACUNA_LOG=0,{ours}", app]
     words = dry(lacuna, srun, app, SLURM_EXPORT_ENV="NONE", LACUNA_LOG="1")
     assert words == [srun, f"--export=LACUNA_DIRECT=1,LACUNA_LOG=1,{preloaded}", app]
-    result = lacuna("run", "--dry-run", srun, "--export=A", app, LACUNA_COSTS="a,b.json")
-    assert result.returncode == 2 and "comma in LACUNA_COSTS: a,b.json" in result.stderr
+    result = lacuna("run", "--dry-run", srun, "--export=A", app, LACUNA_TABLE="a,b.json")
+    assert result.returncode == 2 and "comma in LACUNA_TABLE: a,b.json" in result.stderr
 
 
 def test_srun_starts_programs_of_any_mpi(lacuna, script):
