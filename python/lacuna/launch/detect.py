@@ -64,9 +64,13 @@ def family_linked_to(word: str) -> str | None:
 
 
 def unreached(path: Path) -> str | None:
-    """A sentence why the dynamic linker will not preload into a program; None if it will, or if
-    that is unknown.
+    """A sentence why a preload does not reach the calls of a program; None if it does, or need not,
+    or if that is unknown.
     """
+    if contains_lacuna(path):
+        return None
+    if contains_mpi(path):
+        return "it contains the MPI library statically, so the loader does not see its calls"
     if elf.is_static(path):
         return "it is linked statically, and LD_PRELOAD needs the dynamic loader"
     try:
@@ -80,6 +84,18 @@ def unreached(path: Path) -> str | None:
     if os.getuid() and _has_capabilities(path):  # root gains nothing by them
         return "it has file capabilities, so the loader ignores LD_PRELOAD"
     return None
+
+
+def contains_mpi(path: Path) -> bool:
+    """Whether a program contains the MPI library itself (libmpich.a): it calls that by no name that
+    the dynamic linker looks for.
+    """
+    return elf.contains(path, "PMPI_Init") and family_of_file(path) is None
+
+
+def contains_lacuna(path: Path) -> bool:
+    """Whether lacuna is linked into a program (liblacuna-mpich.a)."""
+    return elf.contains(path, "lacuna_interposed")
 
 
 def _has_capabilities(path: Path) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import subprocess
 from collections import deque
@@ -140,3 +141,24 @@ def defines(path: Path, symbol: str) -> bool:
             return any(one.entry.st_shndx != "SHN_UNDEF" for one in found)
     except (OSError, ELFError, ValueError, KeyError, AttributeError):
         return False
+
+
+def contains(program: Path, symbol: str) -> bool:
+    """Whether a program has a function of that name in itself, by its symbols, if it has any."""
+    try:
+        with program.open("rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                return False
+            # The table may be long: first, whether the name is in the file at all.
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                if data.find(f"\0{symbol}\0".encode()) < 0:
+                    return False
+            for section in ELFFile(file).iter_sections():
+                if not isinstance(section, SymbolTableSection):
+                    continue
+                for one in section.get_symbol_by_name(symbol) or []:
+                    if one.entry.st_shndx != "SHN_UNDEF":
+                        return True
+    except (OSError, ELFError, ValueError, KeyError, AttributeError):
+        pass
+    return False

@@ -31,6 +31,8 @@ def changed(facts, **values):
     [
         ({}, OK, "linked dynamically"),
         ({"is_linked_to_us": True, "unreached": "static"}, OK, "needs no preload"),
+        ({"is_linked_to_us": True, "contains_mpi": True}, OK, "shared memory is not used"),
+        ({"contains_mpi": True, "family": None}, FAULT, "link it dynamically, or link lacuna in"),
         ({"is_script": True, "family": None}, WARNING, "is a script"),
         ({"family": None}, WARNING, "not linked to a known MPI"),
         ({"unreached": "it is linked statically"}, FAULT, "linked statically"),
@@ -202,11 +204,34 @@ def test_faults_of_a_launch(lacuna, tmp_path):
     assert result.returncode == 1
     assert "linked statically" in findings(result)["program"]["found"]
     assert "link it to lacuna" in findings(result)["program"]["remedy"]
+    # One that contains the MPI library: the probe's log would say that lacuna is on.
+    source.write_text("int PMPI_Init(void) { return 0; } int main(void) { return PMPI_Init(); }\n")
+    subprocess.run(["cc", source, "-o", static], check=True)
+    result = lacuna("doctor", "--json", "--", *words, static, **environment)
+    assert result.returncode == 1
+    assert "contains the MPI library statically" in findings(result)["program"]["found"]
+    assert "lacuna" not in findings(result)
+    # So does this one, with lacuna.
+    linked = BUILD / "bin" / "interpose_static_debian_mpich"
+    if linked.exists():
+        result = lacuna("doctor", "--json", "--", *words, linked, **environment)
+        assert result.returncode == 0
+        assert "lacuna is linked into it" in findings(result)["program"]["found"]
+    # Another MPI library is named than the program's.
+    result = lacuna("doctor", "--json", "--mpi", "openmpi", "--", *words, program("mpich"))
+    assert result.returncode == 1
+    assert "leave out --mpi, or give --mpi mpich" in findings(result)["ABI"]["remedy"]
     # lacuna is off, a table does not fit, and an option has a typing error.
     off = {"LACUNA_DISABLE": "1", "LACUNA_TABLE": str(source), "LACUNA_DRECT": "1"}
     result = lacuna("doctor", "--json", "--", *words, program("mpich"), **environment, **off)
     assert result.returncode == 1
     assert findings(result)["lacuna"]["found"] == "off: LACUNA_DISABLE is set"
+    result = lacuna("doctor", "--json", LACUNA_DRECT="1", LACUNA_POOL_MB="-5")
+    told = json.loads(result.stdout)["sections"][0]["findings"]
+    (options,) = (one for one in told if one["check"] == "options")
+    assert options["level"] == WARNING
+    assert "did you mean LACUNA_DIRECT?" in options["found"]
+    assert "LACUNA_POOL_MB=-5 is not understood" in options["found"]
     # No program, and a launcher that is not known.
     for command, check in (([*words], "program"), (["aprun", "./a"], "launcher")):
         result = lacuna("doctor", "--json", "--", *command)

@@ -98,6 +98,8 @@ def test_preload_libraries():
 )
 def test_options(environment, level, word):
     is_like(machine.options(environment), level, word)
+    if level == OK:
+        is_like(machine.options(environment, ["LACUNA_LOGG is not"]), WARNING, "LACUNA_LOGG is not")
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,14 @@ def test_programs_that_no_preload_reaches_are_told_of(lacuna, tmp_path):
     assert result.returncode == 0
     assert f"lacuna does not reach {static}: it is linked statically" in result.stderr
     one_line_error(lacuna("run", static), 2, "no MPI found", "linked statically", "lacuna docs run")
+    own = "int PMPI_Init(void) { return 0; } int main(void) { return PMPI_Init(); }"
+    subprocess.run([words[0], *words[2:]], input=own, text=True, check=True)
+    result = lacuna("run", HYDRA, "-n", 1, static)
+    assert f"does not reach {static}: it contains the MPI library statically" in result.stderr
+    # With lacuna in it, nothing needs to reach it.
+    own = f"char lacuna_interposed[] = {{1}}; {own}"
+    subprocess.run([words[0], *words[2:]], input=own, text=True, check=True)
+    assert lacuna("run", HYDRA, "-n", 1, static).stderr == ""
 
 
 def test_what_the_loader_preloads_nothing_into(tmp_path, monkeypatch):

@@ -42,6 +42,7 @@ class Program:
     opens_mpi: bool = False
     is_script: bool = False
     is_linked_to_us: bool = False
+    contains_mpi: bool = False  # the library itself, linked statically
     tools: tuple[str, ...] = ()  # libraries linked to it that wrap MPI functions
 
 
@@ -187,7 +188,9 @@ def program(words: list[str]) -> Program:
         library=found[2] if found else None,
         opens_mpi=not found and (path.name in _OPENS_MPI or _has_word(path, b"libmpi", b"dlopen")),
         is_script=is_script and not found,
-        is_linked_to_us=any(_OURS.match(soname) for soname, _ in needed),
+        is_linked_to_us=any(_OURS.match(soname) for soname, _ in needed)
+        or detect.contains_lacuna(path),
+        contains_mpi=detect.contains_mpi(path),
         tools=tuple(soname for soname, library in needed if library and wraps_mpi(library)),
     )
 

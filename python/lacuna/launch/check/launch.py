@@ -51,8 +51,17 @@ def program(facts: Program, is_named: bool = False) -> Finding:
         return fault(name, facts.wrong, facts.remedy)
     if facts.path is None:
         return fault(name, f"no program {facts.word}", "check its path")
+    if facts.is_linked_to_us and facts.contains_mpi:
+        what = "lacuna is linked into it: it needs no preload; shared memory is not used"
+        return ok(name, f"{facts.path} contains the MPI library, and {what}")
     if facts.is_linked_to_us:
         return ok(name, f"{facts.path} is linked to lacuna: it needs no preload")
+    if facts.contains_mpi:
+        return fault(
+            name,
+            f"{facts.path} contains the MPI library statically: lacuna cannot see its calls",
+            "link it dynamically, or link lacuna in (see lacuna docs run)",
+        )
     if facts.unreached:
         return fault(name, f"a preload does not reach {facts.path}: {facts.unreached}", _LINK)
     if facts.opens_mpi:

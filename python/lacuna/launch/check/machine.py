@@ -97,13 +97,15 @@ def preload_libraries(found: Mapping[str, Path | None], remedy: str) -> Finding:
     return ok(name, f"for {', '.join(found)}, in {', '.join(folders)}")
 
 
-def options(environment: Mapping[str, str]) -> Finding:
-    """Options that keep lacuna from its work."""
+def options(environment: Mapping[str, str], complaints: Sequence[str] = ()) -> Finding:
+    """Options that keep lacuna from its work, and what the library says of others."""
     name = "options"
     given = {key: value for key, value in environment.items() if key.startswith("LACUNA_")}
     on = {key for key, value in given.items() if value.lower() in ("1", "true", "yes", "on")}
     if "LACUNA_DISABLE" in on:
         return fault(name, "LACUNA_DISABLE is set: lacuna does nothing", "unset LACUNA_DISABLE")
+    if complaints:
+        return warning(name, "; ".join(complaints), "correct or unset them")
     slow = sorted(
         key
         for key in on

@@ -18,7 +18,7 @@ from typing import Any
 from lacuna import VERSION, engine
 from lacuna.base import paths
 from lacuna.base.errors import Exit, LacunaError
-from lacuna.launch import elf, launchers, mpis, run
+from lacuna.launch import detect, elf, launchers, mpis, run
 from lacuna.launch.check import facts, launch, machine, probe, start
 from lacuna.launch.check.facts import Program
 from lacuna.launch.check.finding import FAULT, OK, WARNING, Finding, fault, warning
@@ -71,9 +71,11 @@ def machine_findings(environment: Mapping[str, str]) -> list[Finding]:
     """What can be said without a launch."""
     found: list[Finding] = []
     this_cpu = ""
+    complaints: list[str] = []
     try:
         told = engine.machine()
         this_cpu = told["cpu"]
+        complaints = told["options"]
         row = told["row"]
         wanted = environment.get("LACUNA_PROFILE", "")
         found += [
@@ -86,7 +88,7 @@ def machine_findings(environment: Mapping[str, str]) -> list[Finding]:
     named = facts.table(Path(wanted)) if wanted not in ("", "none") else None
     found += [
         machine.tables(wanted, named, facts.kept_tables(), this_cpu),
-        machine.options(environment),
+        machine.options(environment, complaints),
         machine.preload_libraries(facts.preload_libraries(), paths.BRING_LIBRARY),
         machine.launchers(facts.launchers_in_path()),
         machine.huge_pages(facts.text("/sys/kernel/mm/transparent_hugepage/enabled")),
@@ -132,6 +134,14 @@ def launch_findings(
                 "start them apart",
             ),
         ]
+    if any(program.contains_mpi for program in all_facts):
+        return found  # the probe loads the library, and would say nothing about such a program
+    linked = detect.family_linked_to(one.word)
+    if family and linked and family != linked:
+        name = paths.NAMES_OF[linked]
+        what = f"--mpi names another MPI library than the program's, {name}"
+        remedy = f"leave out --mpi, or give --mpi {name.partition(',')[0]}"
+        return [*found, fault("ABI", what, remedy)]
     if family and not one.family:
         beside = one.library or _library_beside(words[0] if launcher else None, family)
         one = replace(one, family=family, soname=_SONAMES[family][0], library=beside)
