@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdlib>
@@ -178,6 +180,41 @@ std::string complaint(const Option& option, std::string_view text) {
   return sentence + "; " + std::string(option.fallback) + " is used";
 }
 
+// Texts that must be one of a few words, or, with `is_flag`, a flag's.
+struct Choice {
+  OptionId id;
+  bool is_flag;
+  std::array<std::string_view, 4> words;
+  std::string_view sentence;  // what it must be, and what another text is taken for
+};
+constexpr Choice kChoices[] = {
+    {OptionId::kDistance,
+     false,
+     {"close", "far", "alternate", "turns"},  // "turns": the old name of "alternate"
+     "close, far or alternate; it is measured"},
+    {OptionId::kPipeline, true, {"auto", "all"}, "auto, 1, 0 or all; it is taken for auto"},
+    {OptionId::kGpuIpc, true, {"auto"}, "auto, 1 or 0; it is taken for auto"},
+    {OptionId::kGpuStaging,
+     false,
+     {"auto", "host", "device"},
+     "auto, host or device; it is taken for auto"},
+};
+
+void complain_of_text(const Option& option, std::string_view text,
+                      std::vector<std::string>* complaints) {
+  for (const Choice& choice : kChoices) {
+    bool flag = false;
+    if (choice.id != option.id || text.empty() || std::ranges::count(choice.words, text) != 0 ||
+        (choice.is_flag && detail::read_flag(text, &flag)))
+      continue;
+    complaints->push_back(std::string(option.name)
+                              .append("=")
+                              .append(text)
+                              .append(" is not understood: it must be ")
+                              .append(choice.sentence));
+  }
+}
+
 // Only near misses: commands and tests have variables of their own, so an unknown name is no
 // mistake by itself.
 void complain_of_misspelt(std::vector<std::string>* complaints) {
@@ -195,7 +232,9 @@ void complain_of_misspelt(std::vector<std::string>* complaints) {
 void take(const Option& option, Value* value, std::vector<std::string>* complaints) noexcept try {
   read(option, option.fallback, value);
   const char* text = std::getenv(option.name.data());  // a literal, which ends with 0
-  if (text != nullptr && !read(option, text, value)) complaints->push_back(complaint(option, text));
+  if (text == nullptr) return;
+  if (!read(option, text, value)) complaints->push_back(complaint(option, text));
+  complain_of_text(option, text, complaints);
 } catch (const std::bad_alloc&) {
 }
 

@@ -41,25 +41,6 @@ void log_complaints(const Table& table) {
   const std::string_view kernels = default_kernels().isa;
   if (!isa.empty() && isa != kernels)
     log_line("LACUNA_ISA=" + isa + " is not available here; " + std::string(kernels) + " is used");
-  const std::string& distance = option_text(OptionId::kDistance);
-  if (!distance.empty() && distance != "close" && distance != "far" && distance != "alternate" &&
-      distance != "turns") {
-    log_line("LACUNA_DISTANCE=" + distance +
-             " is not understood: it must be close, far or alternate; it is measured");
-  }
-  const std::string& pipeline = option_text(OptionId::kPipeline);
-  bool flag = false;
-  if (pipeline != "auto" && pipeline != "all" && !detail::read_flag(pipeline, &flag))
-    log_line("LACUNA_PIPELINE=" + pipeline +
-             " is not understood: it must be auto, 1, 0 or all; it is taken for auto");
-  const std::string& ipc = option_text(OptionId::kGpuIpc);
-  if (ipc != "auto" && !detail::read_flag(ipc, &flag))
-    log_line("LACUNA_GPU_IPC=" + ipc +
-             " is not understood: it must be auto, 1 or 0; it is taken for auto");
-  const std::string& staging = option_text(OptionId::kGpuStaging);
-  if (staging != "auto" && staging != "host" && staging != "device")
-    log_line("LACUNA_GPU_STAGING=" + staging +
-             " is not understood: it must be auto, host or device; it is taken for auto");
   if (pipelining_wanted() == direct::OtherNodes::kGiven && !option_flag(OptionId::kDirect))
     log_line(
         "LACUNA_PIPELINE has no effect without LACUNA_DIRECT; remedy: set LACUNA_DIRECT=1, too");

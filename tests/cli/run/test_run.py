@@ -109,12 +109,14 @@ def test_an_mpi_that_is_not_the_program_s_is_refused(lacuna, words):
 def test_what_is_no_option_is_told_of(lacuna):
     one_line_error(lacuna("run", "--isa", "avx9", HYDRA, "true"), 2, "--isa: avx9", "avx512, neon")
     assert "LACUNA_ISA=avx3" in dry(lacuna, "--isa", "avx3", HYDRA, program("mpich"))
-    wrong = {"LACUNA_DIRCT": "1", "LACUNA_POOL_MB": "-5", "LACUNA_LOG": "1"}
+    wrong = {"LACUNA_DIRCT": "1", "LACUNA_POOL_MB": "-5", "LACUNA_PIPELINE": "always"}
+    wrong |= {"LACUNA_LOG": "1", "LACUNA_DISTANCE": "turns", "LACUNA_GPU_IPC": "no"}
     result = lacuna("run", "--dry-run", HYDRA, program("mpich"), **wrong)
     assert result.returncode == 0
-    pool, direct = result.stderr.splitlines()
+    pool, pipeline, direct = result.stderr.splitlines()
     assert direct == "lacuna run: LACUNA_DIRCT is not an option; did you mean LACUNA_DIRECT?"
     assert pool.startswith("lacuna run: LACUNA_POOL_MB=-5 is not understood: it must be")
+    assert pipeline.startswith("lacuna run: LACUNA_PIPELINE=always is not understood: it must be")
 
 
 def test_programs_that_no_preload_reaches_are_told_of(lacuna, tmp_path):
