@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from made_up import is_like
 
+from lacuna.engine.device import driver
+from lacuna.engine.device.driver import Installed
 from lacuna.launch.check import facts, machine, page
 from lacuna.launch.check.finding import FAULT, OK, WARNING, Finding, fault, ok, warning
 from lacuna.launch.check.machine import Table
@@ -40,6 +42,53 @@ def test_cpu(arguments, level, word):
 )
 def test_profile(arguments, level, word):
     is_like(machine.profile(*arguments), level, word)
+
+
+H200 = ["NVIDIA H200"] * 2
+MOVER = Path("/apps/lacuna/lib/liblacuna-cuda.so")
+
+
+@pytest.mark.parametrize(
+    ("found", "mover", "level", "word"),
+    [
+        (None, None, OK, "no CUDA device"),
+        (Installed(13000, H200, False), MOVER, OK, "2 (NVIDIA H200), CUDA 13.0, ranks take turns"),
+        (Installed(12020, H200, True), MOVER, OK, "CUDA 12.2, under NVIDIA's MPS"),
+        (Installed(13000, H200, False), None, WARNING, "no liblacuna-cuda.so"),
+        (Installed(11080, H200, False), MOVER, WARNING, "CUDA 11.8"),
+    ],
+)
+def test_gpus(found, mover, level, word):
+    is_like(machine.gpus(found, mover), level, word)
+
+
+class TwoDevices:
+    """A driver by ctypes' arguments: of CUDA 12.4, whose first device several processes share."""
+
+    def cuDriverGetVersion(self, version):
+        version._obj.value = 12040
+        return 0
+
+    def cuDeviceGetCount(self, count):
+        count._obj.value = 2
+        return 0
+
+    def cuDeviceGet(self, device, number):
+        device._obj.value = 10 + number
+        return 0
+
+    def cuDeviceGetName(self, name, _, device):
+        name.value = f"device {device.value}".encode()
+        return 0
+
+    def cuDeviceGetAttribute(self, value, attribute, device):
+        value._obj.value = 1 if attribute == 133 and device.value == 10 else 0
+        return 0
+
+
+def test_devices_are_asked_of_the_driver(monkeypatch):
+    monkeypatch.setattr(driver, "driver", TwoDevices)
+    assert driver.installed() == Installed(12040, ["device 10", "device 11"], True)
 
 
 MINE = Table("/c/table-a.json", "MPICH Version: 5.0.2", HERE)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from lacuna.base.errors import Exit, LacunaError
 
@@ -17,6 +17,7 @@ _REMEDY = "run where an NVIDIA device and its driver are (nvidia-smi shows them)
 # CU_POINTER_ATTRIBUTE_*
 _DEVICE_POINTER, _DEVICE_ORDINAL = 3, 9
 _EVENT_WITHOUT_TIMES = 2
+_MPS_ENABLED = 133  # CU_DEVICE_ATTRIBUTE_MPS_ENABLED
 
 _SIGNATURES: dict[str, list[Any]] = {
     "cuInit": [c_uint],
@@ -59,6 +60,34 @@ def driver() -> Any:
     if devices.value == 0:
         raise LacunaError(Exit.ENVIRONMENT, "no CUDA device on this machine", _REMEDY)
     return lib
+
+
+class Installed(NamedTuple):
+    """The driver and its devices."""
+
+    version: int  # 12020: CUDA 12.2
+    devices: list[str]  # their names
+    is_shared: bool  # NVIDIA's MPS: kernels of several processes run on the first at a time
+
+
+def installed() -> Installed | None:
+    """What is there; None: no driver, or no device. Makes no context."""
+    try:
+        lib = driver()
+    except LacunaError:
+        return None
+    version, count, shared = c_int(), c_int(), c_int()
+    lib.cuDriverGetVersion(byref(version))
+    lib.cuDeviceGetCount(byref(count))
+    names = []
+    for number in range(count.value):
+        device, name = c_int(), ctypes.create_string_buffer(256)
+        lib.cuDeviceGet(byref(device), number)
+        lib.cuDeviceGetName(name, len(name), device)
+        names.append(name.value.decode(errors="replace"))
+        if number == 0 and lib.cuDeviceGetAttribute(byref(shared), _MPS_ENABLED, device) != 0:
+            shared = c_int(0)  # an older driver
+    return Installed(version.value, names, shared.value != 0)
 
 
 def _error_text(lib: Any, status: int) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from lacuna.base import paths
 from lacuna.base.errors import LacunaError
+from lacuna.engine.device import driver
 from lacuna.launch import detect, elf, launchers
 from lacuna.launch.check.machine import Table
 
@@ -126,6 +127,15 @@ def preload_libraries() -> dict[str, Path | None]:
         except LacunaError:
             found[family] = None
     return found
+
+
+def gpus() -> tuple[driver.Installed | None, Path | None]:
+    """CUDA's driver and devices, and the path of liblacuna-cuda.so."""
+    try:
+        mover = paths.library("liblacuna-cuda.so")
+    except LacunaError:
+        mover = None
+    return driver.installed(), mover
 
 
 def launchers_in_path() -> list[tuple[str, str, str]]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lacuna.engine.device.driver import Installed
 from lacuna.launch.check.finding import Finding, fault, ok, warning
 
 # Docker's default, 64 MiB, is too little for MPI libraries with many ranks.
@@ -95,6 +96,34 @@ def preload_libraries(found: Mapping[str, Path | None], remedy: str) -> Finding:
         return level(name, f"not found: {files}", remedy)
     folders = sorted({str(path.parent) for path in found.values() if path})
     return ok(name, f"for {', '.join(found)}, in {', '.join(folders)}")
+
+
+_LEAST_DRIVER = 12000  # CUDA 12.0: for cuCtxGetId
+
+
+def gpus(found: Installed | None, mover: Path | None) -> Finding:
+    """CUDA devices, and whether lacuna can move what is in their memory."""
+    name = "GPUs"
+    if found is None:
+        return ok(name, "no CUDA device here")
+    devices = f"{len(found.devices)} ({', '.join(sorted(set(found.devices)))})"
+    if mover is None:
+        return warning(
+            name,
+            f"{devices}, and no liblacuna-cuda.so: datatypes in their memory are left to the MPI "
+            "library",
+            "`make` builds it where CUDA's compiler nvcc is; put it beside the preload libraries",
+        )
+    version = f"{found.version // 1000}.{found.version % 1000 // 10}"
+    if found.version < _LEAST_DRIVER:
+        return warning(
+            name,
+            f"{devices}; the driver is that of CUDA {version}: datatypes in their memory are left "
+            "to the MPI library",
+            "install the driver of CUDA 12.0 or newer",
+        )
+    mps = "under NVIDIA's MPS" if found.is_shared else "ranks take turns on a device (no MPS)"
+    return ok(name, f"{devices}, CUDA {version}, {mps}")
 
 
 def options(environment: Mapping[str, str], complaints: Sequence[str] = ()) -> Finding:

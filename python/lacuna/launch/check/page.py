@@ -90,6 +90,7 @@ def machine_findings(environment: Mapping[str, str]) -> list[Finding]:
         machine.tables(wanted, named, facts.kept_tables(), this_cpu),
         machine.options(environment, complaints),
         machine.preload_libraries(facts.preload_libraries(), paths.BRING_LIBRARY),
+        machine.gpus(*facts.gpus()),
         machine.launchers(facts.launchers_in_path()),
         machine.huge_pages(facts.text("/sys/kernel/mm/transparent_hugepage/enabled")),
         machine.shared_memory(*facts.shared_memory()),
