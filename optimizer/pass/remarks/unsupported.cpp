@@ -15,7 +15,7 @@ constexpr llvm::StringLiteral kNoTemplate = "there is no template for this funct
 constexpr llvm::StringLiteral kStartedLater =
     "its request is started elsewhere, with what the buffer then holds";
 constexpr llvm::StringLiteral kArrays =
-    "its types come in an array as long as there are ranks, which only the run time knows";
+    "its types come in an array, one for each rank or neighbour, which only the run time knows";
 constexpr llvm::StringLiteral kOneSided =
     "the other process takes no part, and cannot unpack what is put or pack what is got";
 constexpr llvm::StringLiteral kFile = "a file holds what the type says, not what is packed";
