@@ -52,6 +52,15 @@ class DeviceBatch {
   bool has_failed_ = false;
 };
 
+// Of a call. Null instead: no data can be a device's. Then no stack is taken for it.
+struct DeviceBatches {
+  DeviceBatch packs{true};
+  DeviceBatch unpacks{false};
+
+  // False: a device has failed.
+  bool run() noexcept { return packs.run() && unpacks.run(); }
+};
+
 }  // namespace lacuna::direct
 
 #endif  // LACUNA_INTERPOSE_DIRECT_ROOMS_DEVICE_BATCH_HPP_

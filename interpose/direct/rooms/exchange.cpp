@@ -239,7 +239,8 @@ bool copy_own_data(const Member& self, const Staging& own_packed) noexcept {
 
 // Moves all data. `own_packed`: of borrow_for_own(). False: a member that is waited for has died,
 // some member has given up, or a device has failed.
-bool move_all(Room* room, const Call& call, const Staging& own_packed) noexcept {
+bool move_all(Room* room, const Call& call, const Staging& own_packed,
+              DeviceBatches* batches) noexcept {
   const size_t n = room->members.size();
   const size_t own = room->rank;
   const bool one = sends_one(call.kind);
@@ -249,18 +250,18 @@ bool move_all(Room* room, const Call& call, const Staging& own_packed) noexcept 
   std::byte* const side = aside ? aside.data() : nullptr;
   Waiter waiter(Wait::kData, *room, call.kind);
   const auto late = [&] { return first_late(*room, one); };
-  DeviceBatch packs(true);
-  DeviceBatch unpacks(false);
+  DeviceBatch* const packs = batches != nullptr ? &batches->packs : nullptr;
+  DeviceBatch* const unpacks = batches != nullptr ? &batches->unpacks : nullptr;
   bool copied = false;
   for (bool is_done = false; !is_done;) {
     is_done = true;
     bool moved = false;
     const auto send = [&](WindowWriter* flow) {
-      if (!flow->is_done()) moved = flow->step(side, &packs) || moved;
+      if (!flow->is_done()) moved = flow->step(side, packs) || moved;
       is_done = is_done && flow->is_done();
     };
     const auto receive = [&](WindowReader* flow) {
-      if (!flow->is_done()) moved = flow->step(&unpacks) || moved;
+      if (!flow->is_done()) moved = flow->step(unpacks) || moved;
       is_done = is_done && flow->is_done();
     };
     if (to_all) send(&room->writer_to_all);
@@ -272,7 +273,7 @@ bool move_all(Room* room, const Call& call, const Staging& own_packed) noexcept 
       if (next.sends_to && !one) send(&next.writer);
       if (before.receives_from) receive(&before.reader);
     }
-    if (!packs.run() || !unpacks.run()) return false;
+    if (batches != nullptr && !batches->run()) return false;
     const Member& self = room->members[own];
     // After the first pieces for other ranks.
     if (!copied && self.sends_to && !copy_own_data(self, own_packed)) return false;
@@ -286,6 +287,12 @@ bool move_all(Room* room, const Call& call, const Staging& own_packed) noexcept 
   return !has_read_in_vain(*room);
 }
 
+[[gnu::noinline]] bool move_all_with_devices(Room* room, const Call& call,
+                                             const Staging& own_packed) noexcept {
+  DeviceBatches batches;
+  return move_all(room, call, own_packed, &batches);
+}
+
 // Does the call that all have voted for. `region`: this rank's, or null. Returns an error class. If
 // it fails, regions that a dead member, or one without access, has not released stay reserved:
 // which ones these are is not known.
@@ -293,7 +300,8 @@ int run(Room* room, const Call& call, const Staging& own_packed, Region* region)
   int error_class = open_inflows(room, call);
   if (error_class == MPI_ERR_OTHER)
     leave_rooms();  // else each call might leave a region reserved
-  else if (!move_all(room, call, own_packed))
+  else if (is_watched(kDevices) ? !move_all_with_devices(room, call, own_packed)
+                                : !move_all(room, call, own_packed, nullptr))
     error_class = MPI_ERR_OTHER;
   if (error_class == MPI_ERR_OTHER) give_up_call(*room);
   leave_all(*room, region);

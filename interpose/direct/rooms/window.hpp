@@ -90,8 +90,9 @@ class WindowWriter {
   void open(Channel* channel, std::span<Channel> readers, std::byte* window,
             const device::WindowPlace& on_device) noexcept;
   bool is_done() const noexcept { return (is_read_ ? consumed() : sent_) == data_->bytes; }
-  // Packs a piece, if there is space; or adds it to the batch, if the data are a device's. False:
-  // nothing was done. `side`: null, or a buffer of the largest pack_buffer_bytes().
+  // Packs a piece, if there is space; or adds it to the batch, if the data are a device's (null: no
+  // data can be). False: nothing was done. `side`: null, or a buffer of the largest
+  // pack_buffer_bytes().
   bool step(std::byte* side, DeviceBatch* batch) noexcept;
 
  private:

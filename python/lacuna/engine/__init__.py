@@ -31,7 +31,7 @@ from lacuna.engine.plan import Plan
 from lacuna.engine.type import Type
 from lacuna.engine.views import copy, message
 
-__all__ = ["Plan", "Type", "copy", "machine", "message", "option_complaints", "version"]
+__all__ = ["Plan", "Type", "copy", "machine", "message", "version"]
 
 
 def version() -> str:
