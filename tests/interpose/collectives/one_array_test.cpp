@@ -64,6 +64,13 @@ struct Arguments {
   std::vector<MPI_Datatype> outs, ins;
 };
 
+bool is_intel_mpi() {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(version, &length);
+  return std::string(version).find("Intel") != std::string::npos;
+}
+
 using Call = std::function<int(double* g)>;
 
 // The same array, and the same error class, as without lacuna.
@@ -128,13 +135,14 @@ TOPIC(collectives_of_one_array) {
   compare(
       "MPI_Allgather",
       [&](double* g) { return MPI_Allgather(g, kCount, a.out, g, kCount, a.in, a.comm); }, true);
-  // From and to rank 0: Intel MPI's MPI_Gather crashes at other roots.
-  compare(
-      "MPI_Gather",
-      [&](double* g) { return MPI_Gather(g, kCount, a.out, g, kCount, a.in, 0, a.comm); }, true);
-  compare(
-      "MPI_Scatter",
-      [&](double* g) { return MPI_Scatter(g, kCount, a.out, g, kCount, a.in, 0, a.comm); }, true);
+  if (!is_intel_mpi()) {  // whose MPI_Gather crashes with such types, now and then
+    compare(
+        "MPI_Gather",
+        [&](double* g) { return MPI_Gather(g, kCount, a.out, g, kCount, a.in, 0, a.comm); }, true);
+    compare(
+        "MPI_Scatter",
+        [&](double* g) { return MPI_Scatter(g, kCount, a.out, g, kCount, a.in, 0, a.comm); }, true);
+  }
   // MPICH refuses these, whatever the displacements.
   compare(
       "MPI_Alltoallv",
