@@ -9,7 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "base/address.hpp"
 #include "interpose/device/arenas.hpp"
 #include "interpose/device/context.hpp"
 #include "interpose/library/error_handlers.hpp"
@@ -132,8 +131,8 @@ bool read_packed(const std::byte* packed, int64_t bytes, void* to) noexcept {
   return true;
 }
 
-bool reaches(const Plan& plan, const void* mem, const std::byte* in_arena, int64_t bytes) noexcept {
-  Context* const context = context_at(address(mem, plan.offset()));
+bool reaches(const OnDevice& data, const std::byte* in_arena, int64_t bytes) noexcept {
+  Context* const context = context_at(data.first());
   return context != nullptr && context->reaches(in_arena, bytes);
 }
 

@@ -48,7 +48,7 @@ bool read_packed(const std::byte* packed, int64_t bytes, void* to) noexcept;
 
 // Whether the device that has data at `mem` can use memory of an arena itself, so that pack() needs
 // no memory to go through. Pins the memory if needed.
-bool reaches(const Plan& plan, const void* mem, const std::byte* in_arena, int64_t bytes) noexcept;
+bool reaches(const OnDevice& data, const std::byte* in_arena, int64_t bytes) noexcept;
 
 // By the direct path from device to device, through a window (windows.hpp). Where the device is to
 // pack `bytes` for a peer, whose place in the arena is `in_arena`; none: not into a window.
@@ -64,7 +64,7 @@ std::byte* find_in_window(uint32_t sender, uint64_t window, std::byte* in_arena,
 void received_from(uint32_t sender, const void* on_device) noexcept;
 
 // Memory for the packed form of data that this rank copies from one place to another, at least one
-// of which is a device's (null: the host's). Empty: none is to be had, or the places are of two
+// of which is a device's (null: the host's). Empty: it was refused, or the places are of two
 // contexts.
 Staging borrow_between(const void* from, const void* to, int64_t bytes) noexcept;
 

@@ -77,7 +77,7 @@ bool pack_on_device(const Plan& plan, const void* buf, MPI_Count count, int64_t 
   region->window = place.window;
   if (place.begin != nullptr)
     there = place.begin;
-  else if (!device::reaches(plan, buf, there, bytes))
+  else if (!device::reaches(data, there, bytes))
     return false;
   return pack_for(account, plan, buf, count, there);
 }

@@ -44,7 +44,7 @@ class DeviceBatch {
     std::atomic<int64_t>* of;
     int64_t bytes;
   };
-  static constexpr size_t kMost = 16;  // what the stack has room for; set when they are added
+  static constexpr size_t kMost = 16;  // what the stack has room for; add() sets them
   device::Slice slices_[kMost];
   Progress progress_[kMost];
   size_t count_ = 0;

@@ -220,7 +220,7 @@ bool has_read_in_vain(const Room& room) noexcept {
 }
 
 // Memory for the packed form of what this rank sends to itself, if a device has some of it. False:
-// it is needed, and none is to be had.
+// it is needed, and was refused.
 bool borrow_for_own(const Room& room, Staging* packed) noexcept {
   const Member& self = room.members[room.rank];
   const bool is_needed =

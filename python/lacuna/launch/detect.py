@@ -12,6 +12,7 @@ import stat
 import subprocess
 from pathlib import Path
 
+from lacuna.base import paths
 from lacuna.base.errors import Exit, LacunaError
 from lacuna.launch import elf
 
@@ -61,6 +62,17 @@ def family_linked_to(word: str) -> str | None:
     path = find_program(word)
     found = family_of_file(path) if path and not is_python(word) else None
     return found[0] if found else None
+
+
+def misnamed(family: str, word: str) -> tuple[str, str] | None:
+    """The MPI library that a program is linked to, and a remedy, if `family`, that of --mpi, is
+    another one's.
+    """
+    linked = family_linked_to(word)
+    if linked is None or linked == family:
+        return None
+    names = paths.NAMES_OF[linked]
+    return names, f"leave out --mpi, or give --mpi {names.partition(',')[0]}"
 
 
 def unreached(path: Path) -> str | None:

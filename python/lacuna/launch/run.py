@@ -173,14 +173,9 @@ def _check_named(mpi: str, word: str) -> None:
     """Raises LacunaError if --mpi names another MPI library than a program is linked to: there the
     preload library would end the ranks.
     """
-    family = detect.family_linked_to(word)
-    if family and family != paths.family_of(mpi):
-        names = paths.NAMES_OF[family]
-        raise LacunaError(
-            Exit.USAGE,
-            f"--mpi {mpi}, but {word} is linked to {names}",
-            f"leave out --mpi, or give --mpi {names.partition(',')[0]}",
-        )
+    other = detect.misnamed(paths.family_of(mpi), word)
+    if other:
+        raise LacunaError(Exit.USAGE, f"--mpi {mpi}, but {word} is linked to {other[0]}", other[1])
 
 
 def _warn_of_own_options(name: str, launcher: Launcher, contexts: list[list[str]]) -> None:

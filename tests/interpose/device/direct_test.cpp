@@ -20,15 +20,6 @@ const char* name(On where) { return where == On::kHost ? "host" : "device"; }
 
 bool is_pair() { return start_device() && g_size >= 2; }
 
-// So many doubles of every third.
-struct Column {
-  explicit Column(int length) : type(column(length, 3)) {}
-  ~Column() { MPI_Type_free(&type); }
-  Column(const Column&) = delete;
-  Column& operator=(const Column&) = delete;
-  MPI_Datatype type;
-};
-
 void check_sent(On from, const DirectMoves& moves) {
   if (moves.are_counted()) CHECK(moves.packs() == (from == On::kDevice ? 1 : 0));
 }

@@ -212,4 +212,6 @@ std::vector<unsigned char> Elements::with(const Elements& from) const {
   return target;
 }
 
+Column::Column(int length) : type(column(length, 3)) {}
+
 }  // namespace test

@@ -106,6 +106,16 @@ class Elements {
   Memory memory_;
 };
 
+// A type of so many doubles, every third.
+struct Column {
+  explicit Column(int length = 1024);
+  ~Column() { MPI_Type_free(&type); }
+  Column(const Column&) = delete;
+  Column& operator=(const Column&) = delete;
+
+  MPI_Datatype type;
+};
+
 }  // namespace test
 
 #endif  // LACUNA_TESTS_INTERPOSE_DEVICE_MEMORY_HPP_

@@ -21,19 +21,6 @@ bool has_windows() {
   return said != nullptr && std::string(said) == "1";
 }
 
-// So many elements of 1,024 doubles, every third.
-class Column {
- public:
-  Column() : type_(column(1024, 3)) {}
-  ~Column() { MPI_Type_free(&type_); }
-  Column(const Column&) = delete;
-  Column& operator=(const Column&) = delete;
-  MPI_Datatype type() const { return type_; }
-
- private:
-  MPI_Datatype type_;
-};
-
 // The call on the host without lacuna, and on the given memory with it. Returns the class of its
 // error; no error: all bytes are compared.
 template <typename Call>
@@ -54,14 +41,14 @@ int compare(MPI_Datatype type, int count, On from, On to, const Call& call) {
 }
 
 int alltoall(const Column& column, int each, On from = On::kDevice, On to = On::kDevice) {
-  return compare(column.type(), each * g_size, from, to, [&](void* out, void* in) {
-    return MPI_Alltoall(out, each, column.type(), in, each, column.type(), MPI_COMM_WORLD);
+  return compare(column.type, each * g_size, from, to, [&](void* out, void* in) {
+    return MPI_Alltoall(out, each, column.type, in, each, column.type, MPI_COMM_WORLD);
   });
 }
 
 int bcast(const Column& column, int count) {
-  return compare(column.type(), count, On::kDevice, On::kDevice, [&](void*, void* in) {
-    return MPI_Bcast(in, count, column.type(), 0, MPI_COMM_WORLD);
+  return compare(column.type, count, On::kDevice, On::kDevice, [&](void*, void* in) {
+    return MPI_Bcast(in, count, column.type, 0, MPI_COMM_WORLD);
   });
 }
 
@@ -119,10 +106,10 @@ TOPIC(device_rooms_plain) {
     for (int i = 0; i < 3; ++i) {
       const DirectMoves moves;
       CHECK(compare(MPI_DOUBLE, all, On::kDevice, place, [&](void* out, void* in) {
-              return MPI_Gather(out, 1, column.type(), in, 1024, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+              return MPI_Gather(out, 1, column.type, in, 1024, MPI_DOUBLE, 0, MPI_COMM_WORLD);
             }) == MPI_SUCCESS);
       CHECK(compare(MPI_DOUBLE, all, place, On::kDevice, [&](void* out, void* in) {
-              return MPI_Allgather(out, 1024, MPI_DOUBLE, in, 1, column.type(), MPI_COMM_WORLD);
+              return MPI_Allgather(out, 1024, MPI_DOUBLE, in, 1, column.type, MPI_COMM_WORLD);
             }) == MPI_SUCCESS);
       if (moves.are_counted()) CHECK(moves.unpacks() > 0 && (g_rank == 0 || moves.packs() > 0));
     }
@@ -165,10 +152,10 @@ TOPIC(device_rooms_fails) {
   begin_windows(column);
   for (const char* how : {"fake_fails_to_launch", "fake_fails_to_wait"}) {
     context(how);
-    const Elements data(On::kDevice, column.type(), 4, 1);
+    const Elements data(On::kDevice, column.type, 4, 1);
     const auto fail_in = [&](int rank) {
       if (g_rank == rank) fake_switch(how) = 1;
-      const int code = MPI_Bcast(data.base(), 4, column.type(), 0, MPI_COMM_WORLD);
+      const int code = MPI_Bcast(data.base(), 4, column.type, 0, MPI_COMM_WORLD);
       if (g_rank == rank) fake_switch(how) = 0;
       return class_of(code);
     };
@@ -206,14 +193,14 @@ TOPIC(device_rooms_gone) {
   const Column column;
   begin_windows(column);
   constexpr int kCount = 700;
-  const Elements data(g_rank == 0 ? On::kDevice : On::kHost, column.type(), kCount,
+  const Elements data(g_rank == 0 ? On::kDevice : On::kHost, column.type, kCount,
                       g_rank == 0 ? 1 : 2);
-  const Elements sent(On::kHost, column.type(), kCount, 1);
+  const Elements sent(On::kHost, column.type, kCount, 1);
   const std::vector<unsigned char> want = g_rank == 0 ? data.read() : data.with(sent);
   const auto release = reinterpret_cast<int (*)(int)>(fake_symbol("cuDevicePrimaryCtxRelease_v2"));
   while (g_rank == 1 && release(0) == 0) continue;
   const long made = fake_count("fake_contexts_made");
-  MPI_Bcast(data.base(), kCount, column.type(), 0, MPI_COMM_WORLD);
+  MPI_Bcast(data.base(), kCount, column.type, 0, MPI_COMM_WORLD);
   CHECK(data.read() == want);
   CHECK(fake_count("fake_contexts_made") - made == (g_rank == 1 && has_windows() ? 1 : 0));
   if (g_rank == 1) reset_device();

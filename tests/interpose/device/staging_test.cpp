@@ -28,14 +28,6 @@ class DeviceMoves {
   long unpacks_ = fake_count("fake_device_unpacks");
 };
 
-struct Column {
-  Column() : type(column(1024, 3)) {}
-  ~Column() { MPI_Type_free(&type); }
-  Column(const Column&) = delete;
-  Column& operator=(const Column&) = delete;
-  MPI_Datatype type;
-};
-
 // A message of rank 0 to rank 1 by the packed way; whether it was packed, and unpacked, in memory
 // of the device.
 void pass(MPI_Datatype type, int count, int source, bool is_packed_there, bool is_unpacked_there) {

@@ -66,19 +66,6 @@ void pass(MPI_Datatype type, int count, Through through, On from = On::kDevice,
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// So many elements of 1,024 doubles, every third.
-class Column {
- public:
-  Column() : type_(column(1024, 3)) {}
-  ~Column() { MPI_Type_free(&type_); }
-  Column(const Column&) = delete;
-  Column& operator=(const Column&) = delete;
-  MPI_Datatype type() const { return type_; }
-
- private:
-  MPI_Datatype type_;
-};
-
 // Messages until windows are used. With the first the receiver asks for a window, with the second
 // the sender makes it, and the receiver maps it.
 void begin_windows(MPI_Datatype type) {
@@ -93,7 +80,7 @@ void begin_windows(MPI_Datatype type) {
 TOPIC(device_windows) {
   if (!is_pair()) return;
   const Column column;
-  const MPI_Datatype type = column.type();
+  const MPI_Datatype type = column.type;
   // The host's data can ask for a window, too, and the receiver maps it for a device's.
   pass(type, 4, Through::kHost, On::kDevice, On::kHost);
   if (is_fake_device()) CHECK(fake_count("fake_shared_bytes") == 0);
@@ -114,16 +101,16 @@ TOPIC(device_windows) {
 TOPIC(device_windows_order) {
   if (!is_pair()) return;
   const Column column;
-  begin_windows(column.type());
+  begin_windows(column.type);
   constexpr int kMessages = 40;
   const DirectMoves moves;
   if (g_rank == 0) {
     for (int i = 0; i < kMessages; ++i)
-      send(column.type(), 1 + i % 7, static_cast<unsigned>(i), On::kDevice, kTag + i);
+      send(column.type, 1 + i % 7, static_cast<unsigned>(i), On::kDevice, kTag + i);
     check_sent(moves, On::kDevice, Through::kWindow, kMessages);
   } else {
     for (int i = kMessages - 1; i >= 0; --i)
-      receive(column.type(), 1 + i % 7, static_cast<unsigned>(i), On::kDevice, kTag + i);
+      receive(column.type, 1 + i % 7, static_cast<unsigned>(i), On::kDevice, kTag + i);
     check_received(moves, On::kDevice, Through::kWindow, kMessages);
   }
 }
@@ -132,48 +119,48 @@ TOPIC(device_windows_order) {
 TOPIC(device_windows_truncated) {
   if (!is_pair()) return;
   const Column column;
-  begin_windows(column.type());
+  begin_windows(column.type);
   return_errors(MPI_COMM_WORLD);
   for (const On to : {On::kDevice, On::kHost}) {
     if (g_rank == 0) {
       const DirectMoves moves;
-      send(column.type(), 4, 1, On::kDevice);
+      send(column.type, 4, 1, On::kDevice);
       check_sent(moves, On::kDevice, Through::kWindow);
     } else {
-      const Elements in(to, column.type(), 1, 3);
-      const std::vector<unsigned char> full = in.with(Elements(On::kHost, column.type(), 1, 1));
-      CHECK(class_of(MPI_Recv(in.base(), 1, column.type(), 0, kTag, MPI_COMM_WORLD,
+      const Elements in(to, column.type, 1, 3);
+      const std::vector<unsigned char> full = in.with(Elements(On::kHost, column.type, 1, 1));
+      CHECK(class_of(MPI_Recv(in.base(), 1, column.type, 0, kTag, MPI_COMM_WORLD,
                               MPI_STATUS_IGNORE)) == MPI_ERR_TRUNCATE);
       CHECK(in.read() == full);
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }
-  pass(column.type(), 4, Through::kWindow);
+  pass(column.type, 4, Through::kWindow);
 }
 
 // The sender's device is reset while messages are on their way; then the receiver's.
 TOPIC(device_windows_reset) {
   if (!is_pair()) return;
   const Column column;
-  begin_windows(column.type());
+  begin_windows(column.type);
   if (g_rank == 0) {
     const DirectMoves moves;
-    for (int i = 0; i < 3; ++i) send(column.type(), 4, 7, On::kDevice, kTag + i);
+    for (int i = 0; i < 3; ++i) send(column.type, 4, 7, On::kDevice, kTag + i);
     check_sent(moves, On::kDevice, Through::kWindow, 3);
     reset_device();
     // The sender makes another window, which the receiver maps before it has emptied the first.
-    for (int i = 3; i < 5; ++i) send(column.type(), 4, 7, On::kDevice, kTag + i);
+    for (int i = 3; i < 5; ++i) send(column.type, 4, 7, On::kDevice, kTag + i);
     if (moves.are_counted()) CHECK(moves.window_packs() == 3);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   for (const int i : {3, 4, 0, 2, 1})
-    if (g_rank == 1) receive(column.type(), 4, 7, On::kDevice, kTag + i);
+    if (g_rank == 1) receive(column.type, 4, 7, On::kDevice, kTag + i);
   MPI_Barrier(MPI_COMM_WORLD);
-  pass(column.type(), 4, Through::kWindow);
+  pass(column.type, 4, Through::kWindow);
   // The receiver maps the window again for a message that is in it.
   if (g_rank == 1) reset_device();
-  pass(column.type(), 4, Through::kWindow);
-  pass(column.type(), 4, Through::kWindow);
+  pass(column.type, 4, Through::kWindow);
+  pass(column.type, 4, Through::kWindow);
 }
 
 // Windows that cannot be made, or not be mapped, or show other memory: then data go through the
@@ -182,7 +169,7 @@ TOPIC(device_windows_refused) {
   if (!is_fake_pair()) return;
   const Column column;
   const auto pass_by_host = [&] {
-    for (int i = 0; i < 4; ++i) pass(column.type(), 4, Through::kHost);
+    for (int i = 0; i < 4; ++i) pass(column.type, 4, Through::kHost);
     CHECK(fake_count("fake_shared_bytes") == 0 || g_rank == 0);
   };
   context("not made");
@@ -203,36 +190,36 @@ TOPIC(device_windows_refused) {
   fake_switch("fake_confuses_sharing") = 0;
   context("");
   reset_device();
-  pass(column.type(), 4, Through::kHost);
-  pass(column.type(), 4, Through::kWindow);
+  pass(column.type, 4, Through::kHost);
+  pass(column.type, 4, Through::kWindow);
 }
 
 // Devices that fail while a message is in a window.
 TOPIC(device_windows_fail) {
   if (!is_fake_pair()) return;
   const Column column;
-  begin_windows(column.type());
+  begin_windows(column.type);
   return_errors(MPI_COMM_WORLD);
-  const Elements data(On::kDevice, column.type(), 4, 1);
+  const Elements data(On::kDevice, column.type, 4, 1);
   for (const char* how : {"fake_fails_to_launch", "fake_fails_to_wait"}) {
     context(how);
     for (int i = 0; g_rank == 0 && i < 300; ++i) {  // more often than regions there are
       fake_switch(how) = 1;
-      CHECK(class_of(MPI_Send(data.base(), 4, column.type(), 1, kTag, MPI_COMM_WORLD)) ==
+      CHECK(class_of(MPI_Send(data.base(), 4, column.type, 1, kTag, MPI_COMM_WORLD)) ==
             MPI_ERR_OTHER);
       fake_switch(how) = 0;
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (g_rank == 0) {
-      MPI_Send(data.base(), 4, column.type(), 1, kTag, MPI_COMM_WORLD);
+      MPI_Send(data.base(), 4, column.type, 1, kTag, MPI_COMM_WORLD);
     } else {
       fake_switch(how) = 1;
-      CHECK(class_of(MPI_Recv(data.base(), 4, column.type(), 0, kTag, MPI_COMM_WORLD,
+      CHECK(class_of(MPI_Recv(data.base(), 4, column.type, 0, kTag, MPI_COMM_WORLD,
                               MPI_STATUS_IGNORE)) == MPI_ERR_OTHER);
       fake_switch(how) = 0;
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    pass(column.type(), 4, Through::kWindow);
+    pass(column.type, 4, Through::kWindow);
   }
   context("");
 }
@@ -242,7 +229,7 @@ TOPIC(device_windows_fail) {
 TOPIC(device_windows_gone) {
   if (!is_pair()) return;
   const Column column;
-  const MPI_Datatype type = column.type();
+  const MPI_Datatype type = column.type;
   for (const int unmaps : {0, 1}) {
     context(unmaps == 0 ? "kept" : "unmapped");
     if (is_fake_device()) fake_switch("fake_reset_unmaps") = unmaps;
@@ -290,16 +277,16 @@ TOPIC(device_windows_other_context) {
   if (!is_pair()) return;
   const Column column;
   void* const other = g_rank == 1 ? begin_other_context() : nullptr;
-  begin_windows(column.type());
-  if (g_rank == 0) send(column.type(), 4, 7, On::kDevice);
+  begin_windows(column.type);
+  if (g_rank == 0) send(column.type, 4, 7, On::kDevice);
   MPI_Barrier(MPI_COMM_WORLD);
   if (g_rank == 1) {
     end_other_context(other);
-    receive(column.type(), 4, 7, On::kDevice);
+    receive(column.type, 4, 7, On::kDevice);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  pass(column.type(), 4, Through::kWindow);
-  pass(column.type(), 4, Through::kWindow, On::kDevice, On::kHost);
+  pass(column.type, 4, Through::kWindow);
+  pass(column.type, 4, Through::kWindow, On::kDevice, On::kHost);
 }
 
 // However often devices are reset, a rank keeps one window of each peer.
@@ -310,7 +297,7 @@ TOPIC(device_windows_many_resets) {
   for (int i = 0; i < 5; ++i) {
     if (g_rank == 0) reset_device();
     for (int k = 0; k < 4; ++k)
-      pass(column.type(), 4, k < (i == 0 ? 2 : 1) ? Through::kHost : Through::kWindow);
+      pass(column.type, 4, k < (i == 0 ? 2 : 1) ? Through::kHost : Through::kWindow);
     CHECK(fake_count("fake_shared_bytes") <= kWindow);
   }
   if (g_rank == 1) {
@@ -327,7 +314,7 @@ TOPIC(device_windows_descriptors) {
   const Column column;
   const int input = dup(STDIN_FILENO);
   close(STDIN_FILENO);
-  begin_windows(column.type());
+  begin_windows(column.type);
   CHECK(fcntl(STDIN_FILENO, F_GETFD) == -1);
   if (input >= 0) dup2(input, STDIN_FILENO);
   int pipes[2] = {-1, -1};
@@ -345,11 +332,11 @@ TOPIC(device_windows_descriptors) {
   CHECK(g_rank != 0 || !taken.empty());
   reset_device();
   for (int i = 0; i < 3; ++i) {
-    const Elements data(On::kDevice, column.type(), 4, 1);
+    const Elements data(On::kDevice, column.type, 4, 1);
     if (g_rank == 0)
-      MPI_Send(data.base(), 4, column.type(), 1, kTag, MPI_COMM_WORLD);
+      MPI_Send(data.base(), 4, column.type, 1, kTag, MPI_COMM_WORLD);
     else
-      MPI_Recv(data.base(), 4, column.type(), 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(data.base(), 4, column.type, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Barrier(MPI_COMM_WORLD);
   }
   for (const int i : taken) CHECK(fcntl(i, F_GETFD) != -1);
@@ -360,7 +347,7 @@ namespace {
 // Data without gaps go this way, and data with gaps through windows.
 void pass_runs(Through through) {
   const Column column;
-  begin_windows(column.type());
+  begin_windows(column.type);
   const auto query = newer<int (*)()>("MPIX_Query_cuda_support");
   if (query != nullptr && query() == 0) {  // else they are left to the library
     MPI_Datatype run;
@@ -369,7 +356,7 @@ void pass_runs(Through through) {
     pass(run, 1, through);
     MPI_Type_free(&run);
   }
-  pass(column.type(), 4, Through::kWindow);
+  pass(column.type, 4, Through::kWindow);
 }
 
 }  // namespace
@@ -390,7 +377,7 @@ TOPIC(device_windows_of_two_devices) {
   fake_switch("fake_has_own_device") = 1;
   const Column column;
   const char* const said = std::getenv("LACUNA_GPU_IPC");
-  if (said != nullptr && std::string(said) == "1") return begin_windows(column.type());
-  for (int i = 0; i < 4; ++i) pass(column.type(), 4, Through::kHost);
+  if (said != nullptr && std::string(said) == "1") return begin_windows(column.type);
+  for (int i = 0; i < 4; ++i) pass(column.type, 4, Through::kHost);
   CHECK(fake_count("fake_shared_bytes") == 0);
 }

@@ -137,12 +137,10 @@ def launch_findings(
         ]
     if any(program.contains_mpi for program in all_facts):
         return found  # the probe loads the library, and would say nothing about such a program
-    linked = detect.family_linked_to(one.word)
-    if family and linked and family != linked:
-        name = paths.NAMES_OF[linked]
-        what = f"--mpi names another MPI library than the program's, {name}"
-        remedy = f"leave out --mpi, or give --mpi {name.partition(',')[0]}"
-        return [*found, fault("ABI", what, remedy)]
+    other = detect.misnamed(family, one.word) if family else None
+    if other:
+        what = f"--mpi names another MPI library than the program's, {other[0]}"
+        return [*found, fault("ABI", what, other[1])]
     if family and not one.family:
         beside = one.library or _library_beside(words[0] if launcher else None, family)
         one = replace(one, family=family, soname=_SONAMES[family][0], library=beside)
