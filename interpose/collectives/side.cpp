@@ -94,16 +94,14 @@ bool pays_to_pack(Operation operation, const TypeRecord& record, MPI_Count count
 bool Side::weigh(Operation operation, const TypeRecord& record, MPI_Count count, int64_t bytes,
                  Benefit* gain) const noexcept {
   gain->record = &record;
-  const bool one_run = record.plan == nullptr || (count == 1 && record.single_run);
   if (is_watched(kDevices) && may_be_on_device(gain->data)) {
-    // Also without gaps, if the library would read them by the CPU.
-    gain->gaps =
-        gain->gaps || !one_run || (record.plan != nullptr && !device::library_knows_devices());
+    gain->gaps = gain->gaps || is_moved_on_device(record, count);
     return true;
   }
-  gain->gaps = gain->gaps || !one_run;
+  const bool has_gaps = !is_one_run(record, count);
+  gain->gaps = gain->gaps || has_gaps;
   if (runtime().always) return true;
-  if (!one_run && pays_to_pack(operation, record, count, bytes)) return true;
+  if (has_gaps && pays_to_pack(operation, record, count, bytes)) return true;
   log_type(record, Outcome::kLongRuns, bytes);
   return false;
 }

@@ -103,8 +103,7 @@ bool pays(const Place& place, int flavour, MPI_Count count, const Decision& deci
   if (rt.always) return true;
   const TypeRecord* target = type_record(place.type);
   if (target == nullptr) return false;
-  const bool gaps = target->outcome == Outcome::kUndecoded ||
-                    (target->plan != nullptr && !(place.count == 1 && target->single_run));
+  const bool gaps = target->outcome == Outcome::kUndecoded || !is_one_run(*target, place.count);
   if (flavour != MPI_WIN_FLAVOR_DYNAMIC &&
       pays_one_sided(
           rt.flavour, rt.mpich_major,

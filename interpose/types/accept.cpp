@@ -54,16 +54,12 @@ Outcome passing(const TypeRecord& record, MPI_Count count, bool is_new) noexcept
   return count == 1 && record.single_run ? Outcome::kOneRun : Outcome::kHandled;
 }
 
-// For a call that the CPU would not handle: whether its data are a device's, and are moved there.
-// Data with gaps are, whatever the tables say, as libraries copy run by run. Contiguous ones are if
-// the library would read them by the CPU. Not one-sided operations and files.
-// By the direct path, all but short ones.
+// For a call that the CPU would not handle: whether its data are a device's, and are moved there,
+// whatever the tables say, as libraries copy run by run. Not in one-sided operations and files. By
+// the direct path, all but short ones.
 [[gnu::noinline]] bool is_moved_by_device(Operation operation, const void* buf, MPI_Count count,
                                           const TypeRecord& record, Decision* decision) noexcept {
-  if (operation > Operation::kDirect || record.plan == nullptr) return false;
-  const bool is_contiguous =
-      record.outcome == Outcome::kContiguous || (count == 1 && record.single_run);
-  if (is_contiguous && device::library_knows_devices()) return false;
+  if (operation > Operation::kDirect || !is_moved_on_device(record, count)) return false;
   int64_t bytes = 0;
   const void* data = nullptr;
   DevicePlace place;
@@ -109,6 +105,10 @@ bool locate(const void* buf, MPI_Count count, const TypeRecord& record, int64_t*
   }
   *data = reinterpret_cast<const void*>(first);
   return in_a_program(first) && in_a_program(last);
+}
+
+bool is_moved_on_device(const TypeRecord& record, MPI_Count count) noexcept {
+  return record.plan != nullptr && (!is_one_run(record, count) || !device::library_knows_devices());
 }
 
 const TypeRecord* known_to_be_left_alone(MPI_Datatype datatype, MPI_Count count,

@@ -155,6 +155,15 @@ inline bool can_be_moved(const TypeRecord& record) noexcept {
          record.has_packed_form.load(std::memory_order_acquire);
 }
 
+// Whether the elements are one run, so that there is nothing to pack.
+inline bool is_one_run(const TypeRecord& record, MPI_Count count) noexcept {
+  return record.plan == nullptr || record.outcome == Outcome::kContiguous ||
+         (count == 1 && record.single_run);
+}
+// Whether a device moves the elements if they are in its memory: all that have gaps, and one run if
+// the library would read it by the CPU.
+bool is_moved_on_device(const TypeRecord& record, MPI_Count count) noexcept;
+
 // What there is to move in `count` elements of a type with a plan.
 inline DataShape shape_of(const TypeRecord& record, MPI_Count count, int64_t bytes) noexcept {
   return {bytes, record.mean_run_bytes, count == 1 ? record.one_pattern : record.many_pattern,

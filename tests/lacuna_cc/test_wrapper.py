@@ -131,6 +131,28 @@ def test_what_compiles_can_be_asked(asked: str) -> None:
     assert "main" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("command", "starts"),
+    [("cc", "mpicc clang"), ("cxx", "mpicxx clang++"), ("fc", "mpifort flang")],
+)
+def test_help_is_lacunas_own(command: str, starts: str) -> None:
+    """Not the compiler's, which does not know --mpi."""
+    mpicc, compiler = starts.split()
+    program = f"from lacuna.compiler import wrapper; wrapper.{command}()"
+    told = subprocess.run(
+        [sys.executable, "-c", program, "--help"], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.startswith("usage: lacuna-")
+    for part in (
+        "--mpi NAME|MPICC",
+        "--lto",
+        "-Rpass-missed=lacuna",
+        f"as {mpicc} does, by {compiler}-",
+    ):
+        assert part in told.stdout
+    assert not told.stderr
+
+
 def test_nothing_to_compile_is_said() -> None:
     command = [sys.executable, "-m", "lacuna.compiler.start", "--mpi", "mpich", "-O2"]
     told = environment("mpich")

@@ -92,10 +92,9 @@ bool describe_anywhere(const void* place, MPI_Count count, MPI_Datatype datatype
   pair_data->count = count;
   pair_data->account = account_of(*record);
   if (may_be_on_device(first) && !prepare_on_device(first, *record, pair_data)) return false;
-  const bool is_one_run = (count == 1 && record->single_run) || record->plan == nullptr;
-  const bool would_crash =
-      pair_data->is_on_device() && record->plan != nullptr && !device::library_knows_devices();
-  if (!is_one_run || would_crash) pair_data->with_gaps = record;
+  const bool is_moved =
+      pair_data->is_on_device() ? is_moved_on_device(*record, count) : !is_one_run(*record, count);
+  if (is_moved) pair_data->with_gaps = record;
   return true;
 }
 

@@ -29,6 +29,24 @@ CHECK = "LACUNA_CHECK"  # 1: the program compares what is compiled with MPI_Pack
 _LLVM = "19"
 _PLUGIN = "lacuna-optimizer.so"
 _BRING = "`make optimizer` in a clone of lacuna brings it"
+_HELP = """\
+usage: {command} [--mpi NAME|MPICC] [--lto] [options of the compiler] files
+
+Compiles and links as {mpicc} does, by {compiler} with lacuna's pass: MPI calls whose datatypes
+it sees are replaced by code that moves these types. Nothing is replaced without -O1 or more.
+
+  --mpi NAME|MPICC         the MPI library: mpich, openmpi, intelmpi, mpiabi, debian-mpich,
+                           debian-openmpi, or the path of its {mpicc} (default: LACUNA_MPICC, else
+                           {mpicc} in PATH, else mpich)
+  --lto                    see all source files together, at linking
+  -Rpass=lacuna            name the calls that are replaced
+  -Rpass-missed=lacuna     name the calls that are not, with the reason
+  -Rpass-analysis=lacuna   warn of types and arguments that look wrong
+  -mllvm -lacuna=report    only say so; =off: do nothing
+
+LACUNA_CHECK=1: the program compares its packing with MPI_Pack and says on stderr where they differ.
+All other options are the compiler's: {compiler} --help. docs/user/compile.md explains more.
+"""
 _FOLDERS = {"mpich": "mpich", "mpiabi": "mpich", "openmpi": "openmpi", "intelmpi": "intelmpi"}
 
 
@@ -302,6 +320,13 @@ def compile_fortran(request: Request, wrapper: Path, environment: dict[str, str]
 
 
 def _main(language: Language) -> None:
+    if sys.argv[1:] == ["--help"]:
+        compiler = language.clang if language is FC else f"{language.clang}-{_LLVM}"
+        print(
+            _HELP.format(command=language.command, mpicc=language.wrappers[0], compiler=compiler),
+            end="",
+        )
+        sys.exit(0)
     try:
         code = compile_with(language, sys.argv[1:])
     except LacunaError as error:

@@ -31,7 +31,8 @@ def copy_us(curve: list[list[float]], bytes_: float) -> float:
 
 def predict(explained: dict[str, Any], machine: dict[str, Any]) -> dict[str, Any]:
     """For "pack" and "unpack": microseconds ("us"), bytes read and written, and what bounds the
-    time ("launch", "memory" or "nothing"); and the device's own copy ("memcpy_us").
+    time ("launch", "memory" or "nothing"); and the device's own copy ("memcpy_us"). These are times
+    of the device. The host needs "enqueue_us" for the launch, before the device begins.
 
     `explained`: of library.explain(); `machine`: the device's numbers, of machine.in_force().
     """
@@ -44,7 +45,10 @@ def predict(explained: dict[str, Any], machine: dict[str, Any]) -> dict[str, Any
         "pack": bytes_ + read,
         "unpack": bytes_ + sectors + explained["partly_bytes"],
     }
-    found: dict[str, Any] = {"memcpy_us": copy_us(curve, bytes_)}
+    found: dict[str, Any] = {
+        "memcpy_us": copy_us(curve, bytes_),
+        "enqueue_us": machine["numbers"]["enqueue_us"]["value"],
+    }
     for op, all_bytes in moved.items():
         if bytes_ == 0:
             found[op] = {"us": 0.0, "bytes_moved": 0, "bound": "nothing"}

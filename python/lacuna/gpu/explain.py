@@ -80,6 +80,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
         lines.append(
             f"{op:8} {us:.4g} us predicted, {rate:.4g} GB/s, {over:.2f} of memcpy, bound: {bound}"
         )
+    enqueue = f"{predicted['enqueue_us']:.3g} us on the host"
+    lines.append(f"enqueue  {enqueue}; the times above are the device's, which begins afterwards")
     numbers = found["numbers"]
     if numbers["source"] == "measured":
         lines.append(f"numbers  measured on {numbers['device']}")

@@ -34,6 +34,7 @@ PROFILE = {
     "numbers": {
         "copy_bytes_per_ns": {"value": 1000, "unit": "GB/s", "meaning": "its own copy"},
         "kernel_us": {"value": 2.0, "unit": "us", "meaning": "an empty kernel"},
+        "enqueue_us": {"value": 2.5, "unit": "us", "meaning": "a launch on the host"},
     },
     "copy_curve": [[2**14, 1.5], [2**20, 2.5], [2**28, 268.4]],
 }
@@ -224,6 +225,7 @@ def test_explain_names_kernel_words_and_pieces(lacuna, tmp_path):
         "1 blocks of 128 threads",
         "pack ",
         "unpack ",
+        "enqueue  3.3 us on the host",
         "an H100's",
     ):
         assert part in result.stdout
