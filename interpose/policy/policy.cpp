@@ -185,10 +185,9 @@ bool breaks_structs(Flavour flavour, int major, int64_t bytes) noexcept {
   return is_mpich(flavour) && bytes > 8000 && (bytes < 8192 || major < 5);
 }
 
-// MPICH 5.0.2: to oneself, they go in pieces of 16 KiB. The least size seen to fail was 16536
-// bytes.
+// MPICH 5.0.2: to oneself, they go in pieces of 8 KiB. The least size seen to fail was 8203 bytes.
 bool breaks_own_structs(Flavour flavour, int major, int64_t bytes) noexcept {
-  return flavour == Flavour::kMpich && major >= 5 && bytes > 16000;
+  return flavour == Flavour::kMpich && major >= 5 && bytes > 8000;
 }
 
 bool has_long_double(const Type& type) noexcept {

@@ -184,7 +184,8 @@ lacuna_interpose_test(new_types DEPTH REPETITION ENV LACUNA_ALWAYS=0
   TOPICS new_types_small_messages new_types_large_and_persistent)
 lacuna_interpose_test(new_types.reported ON mpich ENV LACUNA_ALWAYS=0 LACUNA_REPORT=1
   TOPICS new_types_small_messages new_types_large_and_persistent)
-lacuna_interpose_test(structs DEPTH REPETITION TOPICS new_types_structs_to_the_library new_types_structs_to_oneself)
+lacuna_interpose_test(structs DEPTH REPETITION
+  TOPICS new_types_structs_to_the_library new_types_structs_to_oneself new_types_tight_structs_to_oneself)
 lacuna_interpose_test(decode WITH --without
   TOPICS decode_every_combiner decode_predefined decode_f90 decode_shared_parts)
 
