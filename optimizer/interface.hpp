@@ -129,6 +129,10 @@ constexpr int64_t kMostPackBytes = int64_t(1) << 20;
 constexpr int64_t kMostCollectiveBytes = 65536;
 constexpr int64_t kMostToEachBytes = 2048;
 
+// The most bytes of several types that all libraries can receive into a struct when they come
+// packed (templates/structs.cpp).
+constexpr int64_t kMostOfStructs = 8000;
+
 }  // namespace lacuna::interface
 
 #endif  // LACUNA_OPTIMIZER_INTERFACE_HPP_

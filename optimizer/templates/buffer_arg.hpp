@@ -41,6 +41,10 @@ extern "C" void lacuna_template_give(char* data);
 // overrun.cpp, in Open MPI's templates only: the pass knows that library by this function.
 extern "C" int lacuna_template_may_overrun(MPI_Comm comm);
 
+// structs.cpp, in the templates of MPICH's and MPI-5's binary interfaces: the pass knows them by
+// it.
+extern "C" int lacuna_template_breaks_structs(int64_t bytes, int dest, MPI_Comm comm);
+
 // preload_moves.cpp: whether the program runs with the preload, and the preload now moves messages
 // between processes in one copy.
 extern "C" int lacuna_template_is_preloaded();
@@ -88,6 +92,17 @@ inline bool may_overrun([[maybe_unused]] MPI_Comm comm) {
 #endif
 }
 
+// Whether so many packed bytes of several types might not be received into a struct (structs.cpp).
+inline bool breaks_structs([[maybe_unused]] int64_t bytes, [[maybe_unused]] int dest,
+                           [[maybe_unused]] MPI_Comm comm) {
+#ifdef OPEN_MPI
+  return false;
+#else
+  return bytes > interface::kMostOfStructs &&
+         lacuna_template_breaks_structs(bytes, dest, comm) != 0;
+#endif
+}
+
 // Moves the first `bytes` packed bytes, and no more, between memory and packed.
 using Prefix = void(char* mem, char* packed, const int64_t* shape, int64_t bytes);
 using Move = void(char* mem, char* packed, const int64_t* shape);
@@ -119,6 +134,10 @@ struct BufferArg {
     return pack != nullptr && buffer != nullptr && uint64_t(bytes) <= uint64_t(most) &&
            (is_host != 0 || !may_have_devices()) &&
            (is_preloads == 0 || lacuna_template_is_preloaded() == 0);
+  }
+  // The same for what is sent.
+  [[gnu::always_inline]] bool takes_to(const void* buffer, int dest, MPI_Comm comm) const {
+    return takes(buffer) && (unit != MPI_PACKED || !breaks_structs(bytes, dest, comm));
   }
   // The same for what is received.
   [[gnu::always_inline]] bool takes_from(const void* buffer, MPI_Comm comm) const {

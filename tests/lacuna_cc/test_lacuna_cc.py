@@ -43,6 +43,7 @@ def with_programs(names, few):
 
 
 PROGRAMS = ["types", "lists", "soundness", "nonblocking", "collectives", "large"]
+PROGRAMS += ["structs"]
 PROGRAMS += ["noticed", "jumps", "frames", "tools", "errors", "registry"]
 OTHER_FILES = {"frames": ["leaves.c"]}
 
@@ -58,7 +59,7 @@ def line_of(source: Path, words: str) -> int:
 
 @pytest.mark.parametrize(
     ("library", "name"),
-    with_programs(PROGRAMS, ["types", "errors", "registry"]),
+    with_programs(PROGRAMS, ["types", "errors", "registry", "structs"]),
 )
 def test_same_results(library: str, name: str, tmp_path: Path) -> None:
     source = find(f"{name}.c")

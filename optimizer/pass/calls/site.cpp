@@ -39,6 +39,15 @@ bool may_fall_back(const llvm::Module& module, const Mover& row, const Library& 
                       [&](const char* name) { return module.getFunction(name) != nullptr; });
 }
 
+// Whether data of several types, of a size that is known, may be sent by the program's own type at
+// run time (templates/structs.cpp).
+bool may_break_structs(const Shape& shape, const Library& library) {
+  if (shape.unit != library.packed() || library.template_of("breaks_structs") == nullptr)
+    return false;
+  const auto* bytes = constant(shape.node->bytes);
+  return bytes == nullptr || bytes->getSExtValue() > interface::kMostOfStructs;
+}
+
 }  // namespace
 
 const char* words(CommSize size) {
@@ -278,7 +287,10 @@ bool Specializer::specialize(llvm::CallBase& call, const Mover& row) {
   llvm::InlineFunction(*made, info);
   llvm::Metadata* is_rare = llvm::ConstantAsMetadata::get(
       builder.getInt1(size != CommSize::kShapeStatic && !may_be_preloads &&
-                      !may_fall_back(*builder.GetInsertBlock()->getModule(), row, library_)));
+                      !may_fall_back(*builder.GetInsertBlock()->getModule(), row, library_) &&
+                      llvm::none_of(known, [&](const Known& each) {
+                        return each.type != nullptr && may_break_structs(each.shape, library_);
+                      })));
   llvm::MDNode* mark = llvm::MDNode::get(builder.getContext(), is_rare);
   for (llvm::CallBase* inlined : info.InlinedCallSites) {
     const llvm::Function* callee = inlined->getCalledFunction();

@@ -16,7 +16,8 @@ LACUNA_ORIGINAL(MPI_Irecv);
 LACUNA_TEMPLATE(MPI_Isend)
 (const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
  MPI_Request* request, const BufferArg& arg) {
-  if (!arg.takes(buf)) return lacuna_original_MPI_Isend(buf, count, type, dest, tag, comm, request);
+  if (!arg.takes_to(buf, dest, comm))
+    return lacuna_original_MPI_Isend(buf, count, type, dest, tag, comm, request);
   char* const staged = arg.later();
   if (staged == nullptr)
     return lacuna_original_MPI_Isend(buf, count, type, dest, tag, comm, request);

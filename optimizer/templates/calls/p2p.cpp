@@ -18,7 +18,8 @@ LACUNA_ORIGINAL(MPI_Sendrecv);
 LACUNA_TEMPLATE(MPI_Send)
 (const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
  const BufferArg& arg) {
-  if (!arg.takes(buf)) return lacuna_original_MPI_Send(buf, count, type, dest, tag, comm);
+  if (!arg.takes_to(buf, dest, comm))
+    return lacuna_original_MPI_Send(buf, count, type, dest, tag, comm);
   const Staging staging(arg);
   if (staging.data == nullptr) return lacuna_original_MPI_Send(buf, count, type, dest, tag, comm);
   if (dest != MPI_PROC_NULL) arg.gather(buf, staging.data);
@@ -47,7 +48,8 @@ LACUNA_TEMPLATE(MPI_Sendrecv)
  const BufferArg& sent, const BufferArg& got) {
   const bool packs = sent.pack != nullptr,
              unpacks = got.pack != nullptr;  // constants after inlining
-  if ((!packs || sent.takes(sendbuf)) && (!unpacks || got.takes_from(recvbuf, comm))) {
+  if ((!packs || sent.takes_to(sendbuf, dest, comm)) &&
+      (!unpacks || got.takes_from(recvbuf, comm))) {
     const Staging out(sent), in(got);
     if ((!packs || out.data != nullptr) && (!unpacks || in.data != nullptr)) {
       if (packs && dest != MPI_PROC_NULL) sent.gather(sendbuf, out.data);

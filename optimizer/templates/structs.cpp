@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Whether data of several types must not be sent packed, because MPICH could not receive them into
+// a struct then. 5.0.2: messages of 8168 to 8191 bytes, and longer ones to oneself. 4.0.2: all of
+// more than 8248 bytes; others before 5 and MVAPICH are taken for the same. With a margin, as the
+// preload has it (interpose/policy/policy.cpp, breaks_structs()).
+#include <cstring>
+
+#include "optimizer/templates/buffer_arg.hpp"
+
+#ifndef OPEN_MPI
+namespace {
+
+enum Library { kUnknown, kOther, kOldMpich, kMpich };
+
+Library asked() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  if (PMPI_Get_library_version(text, &length) != MPI_SUCCESS) return kOldMpich;
+  if (std::strstr(text, "Intel(R) MPI") != nullptr) return kOther;
+  if (std::strstr(text, "MVAPICH") != nullptr) return kOldMpich;
+  if (std::strstr(text, "MPICH") == nullptr) return kOther;
+  const char* version = std::strstr(text, "MPICH Version:");
+  const char* digit = version == nullptr ? nullptr : std::strpbrk(version, "0123456789");
+  return digit == nullptr || std::strtol(digit, nullptr, 10) < 5 ? kOldMpich : kMpich;
+}
+
+}  // namespace
+
+extern "C" [[gnu::noinline, clang::minsize]] int lacuna_template_breaks_structs(int64_t bytes,
+                                                                                int dest,
+                                                                                MPI_Comm comm) {
+  static int library = kUnknown;
+  int known = __atomic_load_n(&library, __ATOMIC_RELAXED);
+  if (known == kUnknown) {
+    known = asked();
+    __atomic_store_n(&library, known, __ATOMIC_RELAXED);
+  }
+  if (known != kMpich) return known == kOldMpich ? 1 : 0;
+  if (bytes < 8192) return 1;
+  int rank = MPI_PROC_NULL;
+  // An error, which the call itself reports.
+  if (comm == MPI_COMM_NULL || PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return 1;
+  return rank == dest ? 1 : 0;
+}
+#endif
