@@ -58,14 +58,6 @@ const Node* Shaper::moved(const Node* node, llvm::Value* by, bool is_given) {
   return &nodes_.back();
 }
 
-llvm::Value* Shaper::least(llvm::Value* a, llvm::Value* b) {
-  return a == b ? a : builder_.CreateSelect(builder_.CreateICmpSLT(a, b), a, b);
-}
-
-llvm::Value* Shaper::greatest(llvm::Value* a, llvm::Value* b) {
-  return a == b ? a : builder_.CreateSelect(builder_.CreateICmpSGT(a, b), a, b);
-}
-
 llvm::Value* Shaper::held(llvm::Value* bytes, llvm::IRBuilder<>& builder) {
   llvm::Value* huge = builder.getInt64(kHuge);
   return builder.CreateSelect(builder.CreateICmpULT(bytes, huge), bytes, huge);
@@ -75,7 +67,11 @@ Shape Shaper::elements(const Type& type, llvm::Value* count) {
   if (is_negative(count)) return impossible("the count is negative");
   const Shape one = of(type);
   if (one.node == nullptr) return {};
-  Shape all = block(one, wide(count));
+  Shape all = one;
+  if (!is(wide(count), 1)) {
+    if (one.lb == nullptr) return no("the extent of the type is not known for sure");
+    all = repeated(one, wide(count), builder_.CreateSub(one.ub, one.lb));
+  }
   all.one = one.node->bytes;
   all.pattern = one.pattern;  // that of one element: most counts are 1
   return all;
@@ -158,7 +154,21 @@ Shape Shaper::repeated(const Shape& part, llvm::Value* count, llvm::Value* strid
 Shape Shaper::block(const Shape& part, llvm::Value* count) {
   if (is(count, 1)) return part;
   if (part.lb == nullptr) return no("the extent of the type is not known for sure");
-  return repeated(part, count, builder_.CreateSub(part.ub, part.lb));
+  llvm::Value* extent = builder_.CreateSub(part.ub, part.lb);
+  // MPICH 4 and 5 lay such rows out in their own way, on both sides of a message alike
+  // (docs/internals/defects.md).
+  if (is_negative(extent)) return no("a row of elements that each begin before the last");
+  Shape shape = repeated(part, count, extent);
+  if (part.is_marked && constant(extent) == nullptr)
+    shape.node = unless(builder_.CreateICmpSLT(extent, number(0)), *shape.node);
+  return shape;
+}
+
+// The node, too large to be packed first where that holds at run time.
+const Node* Shaper::unless(llvm::Value* holds, const Node& node) {
+  nodes_.push_back(node);
+  nodes_.back().bytes = builder_.CreateSelect(holds, number(kHuge), node.bytes);
+  return &nodes_.back();
 }
 
 Shape Shaper::strided(const Type& type, bool in_bytes) {
@@ -295,12 +305,8 @@ Shape Shaper::subarray(const Type& type) {
     stride = product(stride, wide(sizes[dim]));
   }
   shape.node = moved(shape.node, offset);
-  if (!is(lies_outside, 0)) {
-    // An error, which MPI reports: too large a message to be packed first, as with negative counts.
-    nodes_.push_back(*shape.node);
-    nodes_.back().bytes = builder_.CreateSelect(lies_outside, number(kHuge), shape.node->bytes);
-    shape.node = &nodes_.back();
-  }
+  // An error, which MPI reports, as with negative counts.
+  if (!is(lies_outside, 0)) shape.node = unless(lies_outside, *shape.node);
   shape.lb = number(0);
   shape.ub = stride;
   shape.is_marked = true;

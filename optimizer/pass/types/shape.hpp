@@ -78,6 +78,7 @@ class Shaper {
   Shape resized(const Type& type);
   Shape joined(std::vector<Shape> shapes, std::vector<llvm::Value*> offsets,
                options::Pattern pattern);
+  const Node* unless(llvm::Value* holds, const Node& node);
   Shape no(const char* reason);
   Shape impossible(const char* reason);
 
@@ -88,8 +89,12 @@ class Shaper {
   }
   llvm::Value* sum(llvm::Value* a, llvm::Value* b) { return builder_.CreateAdd(a, b); }
   llvm::Value* product(llvm::Value* a, llvm::Value* b) { return builder_.CreateMul(a, b); }
-  llvm::Value* least(llvm::Value* a, llvm::Value* b);
-  llvm::Value* greatest(llvm::Value* a, llvm::Value* b);
+  llvm::Value* least(llvm::Value* a, llvm::Value* b) {
+    return a == b ? a : builder_.CreateSelect(builder_.CreateICmpSLT(a, b), a, b);
+  }
+  llvm::Value* greatest(llvm::Value* a, llvm::Value* b) {
+    return a == b ? a : builder_.CreateSelect(builder_.CreateICmpSGT(a, b), a, b);
+  }
   llvm::Value* held(llvm::Value* bytes) { return held(bytes, builder_); }
 
   const Library& library_;
