@@ -3,10 +3,11 @@
 
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
-from conftest import COMMAND, MPI_ROOT, one_line_error, program
+from conftest import COMMAND, MPI_ROOT, one_line_error, program, run_quietly
 
 from lacuna import VERSION
 from lacuna.base import results
@@ -64,6 +65,51 @@ def test_a_file_that_is_no_program(lacuna, tmp_path):
     one_line_error(lacuna("run", "./notes.txt"), USAGE, "neither an ELF file nor a script")
     hydra = MPI_ROOT / "mpich" / "bin" / "mpiexec"
     one_line_error(lacuna("run", hydra, "-n", 2, "./notes.txt"), USAGE, "neither an ELF file")
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["run", LONG], USAGE),
+        (["run", "mpirun", "-n", "2", f"./{LONG}"], USAGE),
+        (["run", "--report", f"{LONG}.json", "/bin/true"], ENVIRONMENT),
+        (["run", "--report", f"{LONG[:249]}.json", "/bin/true"], ENVIRONMENT),
+        (["machine", "--measure", "--output", LONG], ENVIRONMENT),
+        (["tune", "--output", LONG, "mpirun", "-n", "2"], ENVIRONMENT),
+    ],
+)
+def test_names_that_are_too_long(lacuna, words, code):
+    """They are errors of the user's, before anything starts."""
+    result = lacuna(*words)
+    one_line_error(result, code)
+    assert "internal error" not in result.stderr
+
+
+def test_a_folder_that_is_a_file(lacuna, tmp_path):
+    (tmp_path / "a").write_text("")
+    one_line_error(lacuna("run", "./a/program"), USAGE, "./a/program", "Not a directory")
+    one_line_error(lacuna("machine", "--measure", "--output", "a/b"), ENVIRONMENT, "a")
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv (util-linux)")
+def test_programs_that_may_not_be_read(tmp_path, script):
+    # Root may read everything, unless it gives up that right.
+    asked = ["--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"]
+    gives_up = ["setpriv", *asked] if os.geteuid() == 0 else []
+
+    def command_without_rights(*words):
+        return run_quietly([*gives_up, str(COMMAND), *map(str, words)], {}, tmp_path)
+
+    hidden = script("hidden/program", "#!/bin/sh\n")
+    hidden.chmod(0o111)
+    one_line_error(command_without_rights("run", hidden), USAGE, "cannot read", "--mpi")
+    hidden.parent.chmod(0)
+    result = command_without_rights("run", hidden)
+    hidden.parent.chmod(0o755)
+    one_line_error(result, USAGE, "no such program", "Permission denied", "--mpi")
 
 
 def test_a_damaged_program(lacuna, script):

@@ -43,6 +43,17 @@ def no_figures() -> LacunaError:
     return LacunaError(Exit.ENVIRONMENT, what, "install it with pip install matplotlib")
 
 
+# What the system says of a path that the user has given, and of no defect of lacuna's.
+_OF_THE_PLACE = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+    errno.ENOTDIR,
+)
+
+
 def unexpected(error: Exception, name: str) -> int:
     """Prints one line on stderr for an exception that is not a LacunaError (a usage error of the
     option parser, a full disk, a defect) and returns the exit code.
@@ -64,6 +75,11 @@ def unexpected(error: Exception, name: str) -> int:
         print(
             LacunaError(Exit.ENVIRONMENT, what, "free some space there").line(name), file=sys.stderr
         )
+        return Exit.ENVIRONMENT
+    if isinstance(error, OSError) and error.filename and error.errno in _OF_THE_PLACE:
+        what = f"cannot use {error.filename}: {error.strerror}"
+        remedy = "check the path, and who may use it"
+        print(LacunaError(Exit.ENVIRONMENT, what, remedy).line(name), file=sys.stderr)
         return Exit.ENVIRONMENT
     what = f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"
     remedy = "please report it with this command line"

@@ -91,8 +91,14 @@ def make_folders(files: list[Path | None], folder: Path | None = None) -> None:
     for file in files:
         if file:
             make_folder(file.absolute().parent)
-            if file.is_dir():
+            if os.path.isdir(file):
                 raise _cannot_write(file, IsADirectoryError(0, "it is a folder"))
+            try:
+                os.lstat(_temporary(file))
+            except FileNotFoundError:
+                pass
+            except OSError as error:  # such as a name that is too long
+                raise _cannot_write(file, error) from error
     if folder:
         if not can_draw():
             raise no_figures()
@@ -114,11 +120,15 @@ def make_folder(folder: Path) -> None:
         raise _cannot_write(folder, PermissionError(0, "permission denied"))
 
 
+def _temporary(path: Path) -> Path:
+    return path.absolute().with_name(f".{path.name}.{secrets.token_hex(4)}")
+
+
 def _write(path: Path, text: str) -> None:
     """Writes a temporary file in the same folder and renames it. The umask decides who may read it
     (tempfile's files are for their owner alone).
     """
-    temporary = path.absolute().with_name(f".{path.name}.{secrets.token_hex(4)}")
+    temporary = _temporary(path)
     try:
         try:
             with temporary.open("x", encoding="utf-8") as file:

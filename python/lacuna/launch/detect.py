@@ -165,6 +165,17 @@ def family_of_program(words: list[str]) -> str | None:
     return found[0] if found else None
 
 
+def _why_unseen(word: str) -> str:
+    """Why the system finds no such file, unless that is all there is to say."""
+    try:
+        Path(word).stat()
+    except (FileNotFoundError, ValueError):
+        return ""
+    except OSError as error:
+        return f": {error.strerror}"
+    return ""
+
+
 def library_of_program(words: list[str]) -> tuple[str, str, Path | None] | None:
     """As family_of_file(), for a program with its arguments.
 
@@ -172,7 +183,7 @@ def library_of_program(words: list[str]) -> tuple[str, str, Path | None] | None:
     counts.
     """
     path = find_program(words[0])
-    if path is None and Path(words[0]).exists():
+    if path is None and os.path.exists(words[0]):
         raise LacunaError(
             Exit.USAGE,
             f"not a program in the command: {words[0]} is not an executable file",
@@ -181,8 +192,14 @@ def library_of_program(words: list[str]) -> tuple[str, str, Path | None] | None:
     if path is None:
         raise LacunaError(
             Exit.USAGE,
-            f"no such program in the command: {words[0]}",
+            f"no such program in the command: {words[0]}{_why_unseen(words[0])}",
             "check its path, or name its MPI with --mpi",
+        )
+    if not os.access(path, os.R_OK):
+        raise LacunaError(
+            Exit.USAGE,
+            f"cannot read the program in the command: {words[0]}: permission denied",
+            "name its MPI with --mpi",
         )
     script = shebang(path)
     if script is None and not elf.is_elf(path):

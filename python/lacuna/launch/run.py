@@ -196,7 +196,7 @@ def _warn_of_unreached(word: str) -> None:
 def _family_alone(command: list[str], report: str | None) -> str:
     """The family of MPI libraries of a program that is started without a launcher."""
     path = detect.find_program(command[0])
-    if path is None and "/" not in command[0] and not Path(command[0]).exists():
+    if path is None and "/" not in command[0] and not os.path.exists(command[0]):
         remedy = "check its name, or give its path"
         if report == "1":
             remedy += f" (a file for {REPORT} or {COSTS} must be called *.json)"
@@ -271,7 +271,7 @@ def first_program(words: list[str]) -> list[str]:
     for at, word in enumerate(words):
         if detect.find_program(word):
             return words[at:]
-        if not at and ("/" in word or Path(word).exists()):
+        if not at and ("/" in word or os.path.exists(word)):
             break
     return words
 
