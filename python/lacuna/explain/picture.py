@@ -93,7 +93,11 @@ def _draw_exact(memory: _Memory, size: int) -> Picture | None:
         Line(memory.begin + at * cell, cells[at : at + columns])
         for at in range(0, len(cells), columns)
     ]
-    return Picture(lines, f"one cell is {cell} bytes")
+    return Picture(lines, f"one cell is {_bytes(cell)}")
+
+
+def _bytes(number: int) -> str:
+    return "1 byte" if number == 1 else f"{number} bytes"
 
 
 def _draw_scaled(memory: _Memory, size: int) -> Picture:
@@ -117,7 +121,9 @@ def _draw_scaled(memory: _Memory, size: int) -> Picture:
         cells = [int(piece[np.argmax(piece != 0)]) - 1 for piece in pieces]
         lines.append(Line(memory.begin + at, cells))
     total = -(-memory.bytes // row)
-    legend = f"one line is {row} bytes, {len(shown)} of {total} are shown; one cell is {cell} bytes"
+    legend = (
+        f"one line is {row} bytes, {len(shown)} of {total} are shown; one cell is {_bytes(cell)}"
+    )
     return Picture(lines, f"{legend} and may hold gaps beside data" if cell > 1 else legend)
 
 

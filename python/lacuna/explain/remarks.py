@@ -25,6 +25,7 @@ _OUTCOMES = {
     "Removed": "removed",
     "Unmerged": "not merged",
     "Asks": "looks its type up at run time",
+    "Registered": "registers kernels",
 }
 # A remedy for each reason (by words in it): for calls that were left as they are, and for those
 # that look their type up when they run and could be specialized when they are compiled.
@@ -92,7 +93,8 @@ def read(path: Path) -> list[Site]:
         remedy = next((r for word, r in _REMEDIES.items() if helps and word in detail), "")
         if outcome == _OUTCOMES["Unmerged"]:
             remedy = _TO_MERGE
-        sites[Site(place, arguments.get("Function", "?"), outcome, detail, remedy)] = None
+        function = "MPI_Type_commit" if outcome == _OUTCOMES["Registered"] else "?"
+        sites[Site(place, arguments.get("Function", function), outcome, detail, remedy)] = None
     return list(sites)
 
 

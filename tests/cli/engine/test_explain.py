@@ -187,6 +187,24 @@ Args:
 """
 
 
+REGISTERED = """--- !Passed
+Pass:            lacuna
+Name:            Registered
+DebugLoc:        { File: 'a.c', Line: 9, Column: 3 }
+Function:        main
+Args:
+  - String:          'MPI_Type_commit registers kernels, for calls that are not seen here: '
+  - What:            dup(int)
+...
+"""
+
+
+def test_a_commit_that_registers_is_not_left_as_it_is(lacuna, tmp_path):
+    (tmp_path / "a.opt.yaml").write_text(REGISTERED)
+    told = lacuna("explain", "a.opt.yaml").stdout
+    assert "MPI_Type_commit" in told and "registers kernels" in told and "left" not in told
+
+
 def test_remarks_name_whole_functions_and_no_empty_column(lacuna, tmp_path):
     (tmp_path / "a.opt.yaml").write_text(REMARKS)
     result = lacuna("explain", "a.opt.yaml", COLUMNS="40")
