@@ -131,6 +131,22 @@ def test_what_compiles_can_be_asked(asked: str) -> None:
     assert "main" not in done.stderr
 
 
+def test_a_name_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    """Also where the same command line without `--mpi` is cached."""
+    (tmp_path / "empty.c").write_text("")
+    command = [sys.executable, "-m", "lacuna.compiler.start", "-c", "empty.c"]
+    for words, code in (([], 0), ([], 0), (["--mpi"], 2)):
+        environ = environment("mpich")
+        environ.pop("LACUNA_MPICC", None)
+        environ["PATH"] = f"{plain_wrapper('mpich').parent}:{environ['PATH']}"
+        done = subprocess.run(
+            [*command, *words], env=environ, cwd=tmp_path, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
+    assert done.stderr.startswith("lacuna-cc: --mpi without a name; ")
+
+
 @pytest.mark.parametrize(
     ("command", "starts"),
     [("cc", "mpicc clang"), ("cxx", "mpicxx clang++"), ("fc", "mpifort flang")],

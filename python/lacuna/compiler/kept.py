@@ -115,8 +115,10 @@ def _stamp(path: str) -> tuple[str, int, int]:
 
 def recall(command: str, request: Request) -> list[str] | None:
     """The cached command line of the compiler; None if a file or setting that it depends on has
-    changed.
+    changed, or if there is an error to report.
     """
+    if request.lacks_name:  # else the same words without `--mpi` would be found
+        return None
     key = _key(command, request)
     try:
         with open(_file(key), "rb") as kept:
