@@ -31,6 +31,24 @@ TEST(FunctionFacts, SayWhatMovesWhichWay) {
   expect("MPI_Rget_accumulate", FunctionGroup::kRma, true, true);
 }
 
+// Messages of several basic types are handled, but for some sizes; collectives never are.
+TEST(Advice, OnSeveralBasicTypesFitsTheFunction) {
+  Report report;
+  report.types.resize(2);
+  const auto on = [&](const char* function) {
+    ReportRow row;
+    row.function = function;
+    row.type = 1;
+    row.outcomes[static_cast<size_t>(Outcome::kMixed)] = 3;
+    std::string all;
+    for (const std::string& words : advice(report, row)) all += words;
+    return all;
+  };
+  EXPECT_EQ(on("MPI_Send").find("collectives"), std::string::npos) << on("MPI_Send");
+  EXPECT_NE(on("MPI_Send").find("nothing to do"), std::string::npos) << on("MPI_Send");
+  EXPECT_NE(on("MPI_Bcast").find("collectives"), std::string::npos) << on("MPI_Bcast");
+}
+
 // By parts of its name, this one was a message that is sent.
 TEST(FunctionFacts, TheEndOfAReadIsNoSend) {
   expect("MPI_File_read_all_end", FunctionGroup::kFiles, false, true);

@@ -214,8 +214,11 @@ std::vector<std::string> advice(const Report& report, const ReportRow& row) {
   if (count(row, Outcome::kLongRuns) > 0) words.push_back(advice_on_long_runs(report, row));
   if (count(row, Outcome::kMixed) > 0) {
     words.push_back(
-        "lacuna declines collectives, one-sided calls and file access on types of several basic "
-        "types; it would handle a type of one basic type, and messages of this one");
+        facts_of(row.function).group == FunctionGroup::kP2p
+            ? "MPICH may fail to receive messages of this size into types of several basic types "
+              "if they come packed; nothing to do"
+            : "lacuna declines collectives, one-sided calls and file access on types of several "
+              "basic types; it would handle a type of one basic type, and messages of this one");
   }
   if (count(row, Outcome::kHiddenCompletion) > 0) {
     words.push_back(
