@@ -50,5 +50,6 @@ if(LACUNA_MPI)
   install(TARGETS lacuna-mpich-static ARCHIVE DESTINATION lib)
   # The optimizer, where it was built.
   install(DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/ DESTINATION lib
-    FILES_MATCHING PATTERN "lacuna-optimizer.so" PATTERN "lacuna-templates-*.bc")
+    FILES_MATCHING PATTERN "lacuna-optimizer.so" PATTERN "lacuna-templates-*.bc"
+    PATTERN "ucc_rule_*" EXCLUDE)  # folders of tests
 endif()
