@@ -159,7 +159,9 @@ def _warn(what: str, remedy: str) -> None:
 
 
 def _warn_of_options(environment: dict[str, str]) -> None:
-    """Warns of LACUNA_ variables that are no options, or whose values are not understood."""
+    """Warns of LACUNA_ variables that are no options, whose values are not understood, or that name
+    files that are not here: the ranks say so only in the log.
+    """
     if not any(name.startswith("LACUNA_") for name in environment.keys() - {paths.LIBRARY_DIR}):
         return  # most jobs: starts sooner
     from lacuna import engine
@@ -167,6 +169,11 @@ def _warn_of_options(environment: dict[str, str]) -> None:
     with contextlib.suppress(LacunaError):  # without the library
         for sentence in engine.option_complaints():
             print(f"lacuna run: {sentence}", file=sys.stderr)
+    for name, command in (("LACUNA_TABLE", "tune"), ("LACUNA_PROFILE", "machine --measure")):
+        file = environment.get(name, "none")
+        if file not in ("", "none") and not os.path.isfile(file):
+            remedy = f"measure with `lacuna {command}`, or unset {name}"
+            _warn(f"{name}={file}: there is no such file on this machine", remedy)
 
 
 def _check_named(mpi: str, word: str) -> None:

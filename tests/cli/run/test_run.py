@@ -119,6 +119,17 @@ def test_what_is_no_option_is_told_of(lacuna):
     assert pipeline.startswith("lacuna run: LACUNA_PIPELINE=always is not understood: it must be")
 
 
+@pytest.mark.parametrize("name", ["LACUNA_TABLE", "LACUNA_PROFILE"])
+def test_files_that_are_not_here_are_told_of(lacuna, tmp_path, name):
+    """The ranks say so in the log alone, and use defaults."""
+    words = ("run", "--dry-run", HYDRA, program("mpich"))
+    told = lacuna(*words, **{name: "no.json"}).stderr
+    assert told.startswith(f"lacuna run: {name}=no.json: there is no such file") and "; " in told
+    (tmp_path / "here.json").write_text("{}")
+    for value in ("here.json", "none", ""):
+        assert lacuna(*words, **{name: value}).stderr == ""
+
+
 def test_programs_that_no_preload_reaches_are_told_of(lacuna, tmp_path):
     static = tmp_path / "static"
     words = ["cc", "-static", "-x", "c", "-", "-o", str(static)]
@@ -167,6 +178,7 @@ def test_srun(lacuna, script):
     words = dry(lacuna, srun, "--export", "ALL,A=1,LD_PRELOAD=/x.so", app)
     assert words == [srun, "--export", f"ALL,A=1,{ours}:/x.so", app]
     # With ALL, srun passes its environment on: a list could not carry a comma.
+    (Path(srun).parents[1] / "a,b.json").write_text("{}")
     words = dry(lacuna, srun, app, LACUNA_TABLE="a,b.json", LACUNA_DIRECT="0")
     assert words == [srun, f"--export=ALL,{preloaded}", app]
     words = dry(lacuna, srun, "--export=ALL,LACUNA_LOG=0", app, LACUNA_LOG="1")
