@@ -45,7 +45,7 @@ it sees are replaced by code that moves these types. Nothing is replaced without
   -mllvm -lacuna=report    only say so; =off: do nothing
 
 LACUNA_CHECK=1: the program compares its packing with MPI_Pack and says on stderr where they differ.
-All other options are the compiler's: {compiler} --help. docs/user/compile.md explains more.
+All other options are the compiler's: {compiler} --help. `lacuna docs compile` explains more.
 """
 _FOLDERS = {"mpich": "mpich", "mpiabi": "mpich", "openmpi": "openmpi", "intelmpi": "intelmpi"}
 
