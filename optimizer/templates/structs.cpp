@@ -4,6 +4,7 @@
 // a struct then. 5.0.2: messages of 8168 to 8191 bytes, and longer ones to oneself. 4.0.2: all of
 // more than 8248 bytes; others before 5 and MVAPICH are taken for the same. With a margin, as the
 // preload has it (interpose/policy/policy.cpp, breaks_structs()).
+#include <cstdlib>
 #include <cstring>
 
 #include "optimizer/templates/buffer_arg.hpp"
@@ -13,16 +14,23 @@ namespace {
 
 enum Library { kUnknown, kOther, kOldMpich, kMpich };
 
-Library asked() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  if (PMPI_Get_library_version(text, &length) != MPI_SUCCESS) return kOldMpich;
+Library library_of(const char* text) {
   if (std::strstr(text, "Intel(R) MPI") != nullptr) return kOther;
   if (std::strstr(text, "MVAPICH") != nullptr) return kOldMpich;
   if (std::strstr(text, "MPICH") == nullptr) return kOther;
   const char* version = std::strstr(text, "MPICH Version:");
   const char* digit = version == nullptr ? nullptr : std::strpbrk(version, "0123456789");
   return digit == nullptr || std::strtol(digit, nullptr, 10) < 5 ? kOldMpich : kMpich;
+}
+
+// The text may have 8 KiB: too much for the stack of a thread.
+Library asked() {
+  auto* const text = static_cast<char*>(std::calloc(1, MPI_MAX_LIBRARY_VERSION_STRING));
+  int length = 0;
+  const bool is_known = text != nullptr && PMPI_Get_library_version(text, &length) == MPI_SUCCESS;
+  const Library library = is_known ? library_of(text) : kOldMpich;
+  std::free(text);
+  return library;
 }
 
 }  // namespace
