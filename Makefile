@@ -12,8 +12,8 @@
 #                 MPI libraries, models of the protocols, packages and pages
 #   make test-hosts     the preload between two hosts (network namespaces), over TCP
 #   make test-conformance   what goes deeper than `make test`: more random types, all variations on the older and the
-#                   standard's interfaces, and all of mpi4py's own tests on each MPI library, alone and under
-#                   `lacuna run`: the same results?
+#                   standard's interfaces, all of mpi4py's own tests on each MPI library, alone and under `lacuna run`
+#                   (the same results?), and the tests of engine and preload compiled by Clang
 #   make test-sources   MPICH's own test suite, hpcc, Scotch and PnetCDF, from Debian's source packages, compiled by
 #                       lacuna-cc: do their tests pass? And programs of Debian's (HDF5's tests, StarPU's examples)
 #                       natively and under `lacuna run`: the same?
@@ -92,6 +92,9 @@ test-conformance: release-with-tests
 	@ctest --preset release -C depth -L depth -j $(JOBS)
 	@.venv/bin/python tests/conformance/mpi4py_suite.py --suite build/conformance/test \
 	  --python build/conformance/venv/bin/python --lacuna .venv/bin/lacuna --mpi-root build/mpi
+	@cmake --preset clang >/dev/null
+	@cmake --build --preset clang -j $(JOBS)
+	@ctest --preset clang -L 'unit|property|interpose' -j $(JOBS)
 
 test-sources: setup-test optimizer
 	@setup/setup.sh sources

@@ -19,8 +19,13 @@ namespace {
 
 using test::PaintedStack;
 
-// The engine's share of the 4 KiB that a call of MPI may take; the rest is for its callers.
+// The engine's share of the 4 KiB that a call of MPI may take; the rest is for its callers. Clang
+// 19 takes up to 3344 bytes (transposes of elements of 3 bytes).
+#if defined(__clang__)
+constexpr int64_t kMost = 3584;
+#else
 constexpr int64_t kMost = 3072;
+#endif
 constexpr int64_t kMostOfPlanning = 3584;
 constexpr size_t kStackBytes = size_t{64} << 10;
 

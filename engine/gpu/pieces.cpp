@@ -271,11 +271,21 @@ void clear(DevicePlan& plan) {
   plan.image.clear();
 }
 
+// The pieces of the message. False: too many loops, and too many runs for a list. Out of line, as a
+// piece takes stack; so below.
+[[gnu::noinline]] bool add_pieces(DevicePlan& plan, const Placed& all) {
+  LeafLoops root;
+  root.mem = all.offset;
+  if (Lowering(plan).walk(*all.node, root)) return true;
+  clear(plan);
+  return Lowering(plan).spell(*all.node, root);
+}
+
 // The whole message as one piece: a ranked leaf in the loop of elements. None if that is too large.
-std::optional<PieceRow> add_whole(DevicePlan& plan, const Layout& layout, int64_t count) {
+[[gnu::noinline]] void add_whole(DevicePlan& plan, const Layout& layout, int64_t count) {
   constexpr int64_t kMostRuns = int64_t{1} << 20;
   const LayoutNode& element = *layout.element.node;
-  if (element.leaf_runs > kMostRuns || element.size > kMostLeaf || count >= kMostCount) return {};
+  if (element.leaf_runs > kMostRuns || element.size > kMostLeaf || count >= kMostCount) return;
   DevicePlan alone;
   alone.image.swap(plan.image);
   LeafLoops nest;
@@ -287,9 +297,9 @@ std::optional<PieceRow> add_whole(DevicePlan& plan, const Layout& layout, int64_
   nest.mem = layout.element.offset;
   const bool done = Lowering(alone).spell(element, nest) && alone.rows.size() == 1;
   plan.image.swap(alone.image);
-  if (!done) return {};
+  if (!done) return;
   plan.log = std::min(plan.log, alone.log);
-  return alone.rows[0];
+  plan.whole = alone.rows[0];
 }
 
 bool count_tiles(DevicePlan& plan) {
@@ -345,17 +355,11 @@ Result<DevicePlan> make_device_plan(const Type& type, int64_t count) {
     return Error{LACUNA_OVERFLOW, std::to_string(count) + " elements do not fit into 64 bits"};
   if (plan.size == 0) return plan;
   const Placed all = make_loop(count, layout.extent, layout.element);
-  LeafLoops root;
-  root.mem = all.offset;
-  if (!Lowering(plan).walk(*all.node, root)) {
-    clear(plan);
-    if (!Lowering(plan).spell(*all.node, root))
-      return Error{
-          LACUNA_UNSUPPORTED,
-          "the type has more nested loops than a kernel supports, and more runs than fit a "
-          "list"};
-  }
-  if (plan.rows.size() > 1) plan.whole = add_whole(plan, layout, count);
+  if (!add_pieces(plan, all))
+    return Error{LACUNA_UNSUPPORTED,
+                 "the type has more nested loops than a kernel supports, and more runs than fit a "
+                 "list"};
+  if (plan.rows.size() > 1) add_whole(plan, layout, count);
   if (!count_tiles(plan))
     return Error{LACUNA_UNSUPPORTED, "the message is too large for one kernel launch"};
   return plan;

@@ -76,36 +76,43 @@ std::string contradiction(const Machine& m, const Machine& base) {
   return {};
 }
 
+// Why the file is no profile, or none of this CPU; or "". Out of line, as its texts take stack.
+[[gnu::noinline]] std::string mismatch(const Json& file, const Profile& base) {
+  if (file.is_discarded()) return "it is not JSON";
+  if (!file.is_object()) return "it is not a JSON object";
+  const auto format = file.find("lacuna_machine");
+  if (format == file.end() || !format->is_number_integer())
+    return "it has no member lacuna_machine";
+  if (*format != kProfileFormat) {
+    return "its format is " + format->dump() + ", and this version reads " +
+           std::to_string(kProfileFormat);
+  }
+  const std::string cpu = string_member(file, "cpu");
+  if (cpu != base.cpu) {
+    return "it was measured on another CPU, \"" + shown(cpu) + "\"; this one is \"" + base.cpu +
+           "\"";
+  }
+  const auto numbers = file.find("numbers");
+  const bool has_numbers = numbers != file.end() && numbers->is_object();
+  return has_numbers ? "" : "it has no object of numbers";
+}
+
 }  // namespace
 
 Result<Profile> parse_profile(std::string_view text, const Profile& base) {
   expect_memory_for_json(text);
   const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (file.is_discarded()) return malformed("it is not JSON");
-  if (!file.is_object()) return malformed("it is not a JSON object");
-  const auto format = file.find("lacuna_machine");
-  if (format == file.end() || !format->is_number_integer())
-    return malformed("it has no member lacuna_machine");
-  if (*format != kProfileFormat) {
-    return malformed("its format is " + format->dump() + ", and this version reads " +
-                     std::to_string(kProfileFormat));
-  }
-  const std::string cpu = string_member(file, "cpu");
-  if (cpu != base.cpu) {
-    return malformed("it was measured on another CPU, \"" + shown(cpu) + "\"; this one is \"" +
-                     base.cpu + "\"");
-  }
-  const auto numbers = file.find("numbers");
-  if (numbers == file.end() || !numbers->is_object())
-    return malformed("it has no object of numbers");
+  std::string wrong = mismatch(file, base);
+  if (!wrong.empty()) return malformed(std::move(wrong));
+  const Json& numbers = *file.find("numbers");
   Profile profile = base;
   for (const Number& number : machine_numbers()) {
-    const auto entry = numbers->find(number.name);
-    if (entry == numbers->end()) continue;  // the file is older than the number
-    std::string wrong = take_number(number, *entry, profile);
+    const auto entry = numbers.find(number.name);
+    if (entry == numbers.end()) continue;  // the file is older than the number
+    wrong = take_number(number, *entry, profile);
     if (!wrong.empty()) return malformed(std::move(wrong));
   }
-  std::string wrong = contradiction(profile.machine, base.machine);
+  wrong = contradiction(profile.machine, base.machine);
   if (!wrong.empty()) return malformed(std::move(wrong));
   derive_thresholds(profile);
   const auto provenance = file.find("provenance");

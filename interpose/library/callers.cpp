@@ -190,6 +190,10 @@ bool runs_callback(const void* return_address) noexcept {
 namespace detail {
 
 constinit std::atomic<const void*> g_program_callers[kCallers] = {};
+#if defined(__clang__)
+constinit thread_local const void* t_caller_of_wrapper __attribute__((tls_model("initial-exec"))) =
+    nullptr;
+#endif
 
 bool look_up_caller(const void* return_address) noexcept {
   if (g_mpi_code.holds(return_address) && !runs_callback(return_address)) return true;

@@ -148,4 +148,18 @@ inline bool any_split() noexcept { return g_gate.split.load(std::memory_order_re
 
 #define LACUNA_EXPORT __attribute__((visibility("default")))
 
+// Who has called a wrapper, for the functions that it jumps to: it is their own return address.
+// Clang does not jump where arguments are on the stack, so there the wrapper keeps it for them.
+#if defined(__clang__)
+namespace lacuna::detail {
+extern constinit thread_local const void* t_caller_of_wrapper
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+}
+#define LACUNA_KEEP_CALLER() (lacuna::detail::t_caller_of_wrapper = __builtin_return_address(0))
+#define LACUNA_CALLER() lacuna::detail::t_caller_of_wrapper
+#else
+#define LACUNA_KEEP_CALLER() static_cast<void>(0)
+#define LACUNA_CALLER() __builtin_return_address(0)
+#endif
+
 #endif  // LACUNA_INTERPOSE_LIBRARY_GATE_HPP_

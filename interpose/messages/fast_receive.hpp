@@ -158,7 +158,7 @@ __attribute__((noinline)) int watched_irecv(void* buf, int count, MPI_Datatype d
   watch.datatype = datatype;
   watch.comm = comm;
   watch.count = count;
-  watch.caller = __builtin_return_address(0);
+  watch.caller = LACUNA_CALLER();
   asm("" : "+m"(watch), "+m"(request));  // as above
   // A variable of lacuna's own until the library has set it (messages/nonblocking.cpp).
   MPI_Request started = no_request();
@@ -345,7 +345,7 @@ template <NextFunctions next>
 __attribute__((noinline)) int fast_waitall_many(int count, MPI_Request* requests,
                                                 MPI_Status* statuses, WaitallStep* otherwise) {
   int code = MPI_SUCCESS;
-  return complete_all(next(), __builtin_return_address(0), count, requests, statuses, &code)
+  return complete_all(next(), LACUNA_CALLER(), count, requests, statuses, &code)
              ? code
              : otherwise(count, requests, statuses);
 }

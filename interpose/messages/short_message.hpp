@@ -39,7 +39,7 @@ template <const Next& (*next)() noexcept>
 inline int short_send(SendStep* otherwise, const void* buf, int count, MPI_Datatype datatype,
                       int dest, int tag, MPI_Comm comm) {
   if (next == next_functions && is_short(datatype, count, Operation::kSend) &&
-      dest != MPI_PROC_NULL && !called_by_mpi(__builtin_return_address(0)))
+      dest != MPI_PROC_NULL && !called_by_mpi(LACUNA_CALLER()))
     return send_short(buf, count, datatype, dest, tag, comm);
   return otherwise(buf, count, datatype, dest, tag, comm);
 }
@@ -48,7 +48,7 @@ template <const Next& (*next)() noexcept>
 inline int short_recv(RecvStep* otherwise, void* buf, int count, MPI_Datatype datatype, int source,
                       int tag, MPI_Comm comm, MPI_Status* status) {
   if (next == next_functions && is_short(datatype, count, Operation::kReceive) &&
-      is_open(kP2pSwitch) && source != MPI_PROC_NULL && !called_by_mpi(__builtin_return_address(0)))
+      is_open(kP2pSwitch) && source != MPI_PROC_NULL && !called_by_mpi(LACUNA_CALLER()))
     return receive_short(buf, count, datatype, source, tag, comm, status);
   return otherwise(buf, count, datatype, source, tag, comm, status);
 }

@@ -64,7 +64,7 @@ const App* find_specialised_app(const std::string& test);
 // The loops are compiled for each level of instruction set and chosen when the program starts, so
 // that packing by hand is as fast as if it was compiled for this machine. Not under sanitizers,
 // whose runtime does not work yet at that moment; and not by lacuna-c++, whose loops are not
-// called.
+// called. (They must not call constructors: Clang 19 does not emit what only the clones name.)
 #if defined(LACUNA_BENCH_SPECIALISED) || defined(__SANITIZE_ADDRESS__) || \
     defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
 #define LACUNA_BY_HAND

@@ -15,14 +15,15 @@ struct Su3Vector {
 
 // shape: nx ny nz nt, sites of the lattice of one process.
 struct Lattice {
-  explicit Lattice(const Input& input)
-      : nt(input.shape[3]),
-        face(input.shape[0] * input.shape[1] / 2),
-        slice(face * input.shape[2]) {}
   int nt;
   int face;   // sites of one parity with the same z and t: they are contiguous
   int slice;  // with the same t
 };
+
+Lattice lattice_of(const Input& input) {
+  const int face = input.shape[0] * input.shape[1] / 2;
+  return {input.shape[3], face, face * input.shape[2]};
+}
 
 template <class Move>
 inline __attribute__((always_inline)) void sites(const Lattice& l, const Move& move) {
@@ -37,17 +38,17 @@ inline __attribute__((always_inline)) void sites(const Lattice& l, const Move& m
 LACUNA_BY_HAND void pack(const Input& input, const std::byte* mem, std::byte* packed) {
   const auto* __restrict lattice = reinterpret_cast<const Su3Vector*>(mem);
   auto* __restrict buffer = reinterpret_cast<Su3Vector*>(packed);
-  sites(Lattice(input), [=](size_t from, size_t to) { buffer[to] = lattice[from]; });
+  sites(lattice_of(input), [=](size_t from, size_t to) { buffer[to] = lattice[from]; });
 }
 
 LACUNA_BY_HAND void unpack(const Input& input, const std::byte* packed, std::byte* mem) {
   const auto* __restrict buffer = reinterpret_cast<const Su3Vector*>(packed);
   auto* __restrict lattice = reinterpret_cast<Su3Vector*>(mem);
-  sites(Lattice(input), [=](size_t to, size_t from) { lattice[to] = buffer[from]; });
+  sites(lattice_of(input), [=](size_t to, size_t from) { lattice[to] = buffer[from]; });
 }
 
 MPI_Datatype make(const Input& input) {
-  const Lattice l(input);
+  const Lattice l = lattice_of(input);
   MPI_Datatype su3_vector = MPI_DATATYPE_NULL;
   MPI_Datatype parity = MPI_DATATYPE_NULL;
   MPI_Datatype made = MPI_DATATYPE_NULL;

@@ -13,16 +13,16 @@ namespace {
 
 // shape: rows columns row_stride column_stride, strides in doubles; in blocks also their order.
 struct Loops {
-  explicit Loops(const Input& input)
-      : rows(size_t(input.shape[0])),
-        columns(size_t(input.shape[1])),
-        row_stride(size_t(input.shape[2])),
-        column_stride(size_t(input.shape[3])) {}
   size_t rows, columns, row_stride, column_stride;
 };
 
+Loops loops_of(const Input& input) {
+  const std::vector<int>& s = input.shape;
+  return {size_t(s[0]), size_t(s[1]), size_t(s[2]), size_t(s[3])};
+}
+
 LACUNA_BY_HAND void pack(const Input& input, const std::byte* mem, std::byte* packed) {
-  const Loops l(input);
+  const Loops l = loops_of(input);
   const auto* __restrict array = reinterpret_cast<const double*>(mem);
   auto* __restrict buffer = reinterpret_cast<double*>(packed);
   for (size_t row = 0; row < l.rows; ++row)
@@ -31,7 +31,7 @@ LACUNA_BY_HAND void pack(const Input& input, const std::byte* mem, std::byte* pa
 }
 
 LACUNA_BY_HAND void unpack(const Input& input, const std::byte* packed, std::byte* mem) {
-  const Loops l(input);
+  const Loops l = loops_of(input);
   const auto* __restrict buffer = reinterpret_cast<const double*>(packed);
   auto* __restrict array = reinterpret_cast<double*>(mem);
   for (size_t row = 0; row < l.rows; ++row)
@@ -42,7 +42,7 @@ LACUNA_BY_HAND void unpack(const Input& input, const std::byte* packed, std::byt
 // `move(begin row, end row, begin column, end column)` of each block.
 template <class Move>
 inline __attribute__((always_inline)) void blocks(const Input& input, const Move& move) {
-  const Loops l(input);
+  const Loops l = loops_of(input);
   const auto order = size_t(input.shape[4]);
   for (size_t row = 0; row < l.rows; row += order)
     for (size_t column = 0; column < l.columns; column += order)
@@ -50,7 +50,7 @@ inline __attribute__((always_inline)) void blocks(const Input& input, const Move
 }
 
 LACUNA_BY_HAND void pack_blocks(const Input& input, const std::byte* mem, std::byte* packed) {
-  const Loops l(input);
+  const Loops l = loops_of(input);
   const auto* __restrict array = reinterpret_cast<const double*>(mem);
   auto* __restrict buffer = reinterpret_cast<double*>(packed);
   blocks(input, [=](size_t row, size_t row_end, size_t column, size_t column_end) {
@@ -61,7 +61,7 @@ LACUNA_BY_HAND void pack_blocks(const Input& input, const std::byte* mem, std::b
 }
 
 LACUNA_BY_HAND void unpack_blocks(const Input& input, const std::byte* packed, std::byte* mem) {
-  const Loops l(input);
+  const Loops l = loops_of(input);
   const auto* __restrict buffer = reinterpret_cast<const double*>(packed);
   auto* __restrict array = reinterpret_cast<double*>(mem);
   blocks(input, [=](size_t row, size_t row_end, size_t column, size_t column_end) {
@@ -72,7 +72,7 @@ LACUNA_BY_HAND void unpack_blocks(const Input& input, const std::byte* packed, s
 }
 
 MPI_Datatype make(const Input& input) {
-  const Loops l(input);
+  const Loops l = loops_of(input);
   MPI_Datatype row = MPI_DATATYPE_NULL;
   MPI_Datatype made = MPI_DATATYPE_NULL;
   MPI_Type_vector(int(l.columns), 1, int(l.column_stride), MPI_DOUBLE, &row);

@@ -22,24 +22,27 @@ constexpr int kFirstScalar = 1;  // from 0
 // shape: ims ime jms jme kms kme, the memory of a process; is ie js je ks ke, what is sent. All
 // bounds as in Fortran, inclusive.
 struct Grid {
-  explicit Grid(const Input& input) {
-    const std::vector<int>& s = input.shape;
-    ni = s[1] - s[0] + 1;
-    nj = s[3] - s[2] + 1;
-    nk = s[5] - s[4] + 1;
-    i0 = s[6] - s[0];
-    i1 = s[7] - s[0] + 1;
-    j0 = s[8] - s[2];
-    j1 = s[9] - s[2] + 1;
-    k0 = s[10] - s[4];
-    k1 = s[11] - s[4] + 1;
-    plane = size_t(ni) * size_t(nj);
-    box = plane * size_t(nk);
-  }
   int ni, nj, nk;
   int i0, i1, j0, j1, k0, k1;  // half open, from 0
   size_t plane, box;           // elements of a 2-d and a 3-d array
 };
+
+Grid grid_of(const Input& input) {
+  const std::vector<int>& s = input.shape;
+  Grid g;
+  g.ni = s[1] - s[0] + 1;
+  g.nj = s[3] - s[2] + 1;
+  g.nk = s[5] - s[4] + 1;
+  g.i0 = s[6] - s[0];
+  g.i1 = s[7] - s[0] + 1;
+  g.j0 = s[8] - s[2];
+  g.j1 = s[9] - s[2] + 1;
+  g.k0 = s[10] - s[4];
+  g.k1 = s[11] - s[4] + 1;
+  g.plane = size_t(g.ni) * size_t(g.nj);
+  g.box = g.plane * size_t(g.nk);
+  return g;
+}
 
 // Calls move(element of the allocation, element of the message) for every element of the faces, in
 // the order of the typemap.
@@ -68,13 +71,13 @@ inline __attribute__((always_inline)) void faces(const Grid& g, const Move& move
 LACUNA_BY_HAND void pack(const Input& input, const std::byte* mem, std::byte* packed) {
   const auto* __restrict grid = reinterpret_cast<const float*>(mem);
   auto* __restrict buffer = reinterpret_cast<float*>(packed);
-  faces(Grid(input), [=](size_t from, size_t to) { buffer[to] = grid[from]; });
+  faces(grid_of(input), [=](size_t from, size_t to) { buffer[to] = grid[from]; });
 }
 
 LACUNA_BY_HAND void unpack(const Input& input, const std::byte* packed, std::byte* mem) {
   const auto* __restrict buffer = reinterpret_cast<const float*>(packed);
   auto* __restrict grid = reinterpret_cast<float*>(mem);
-  faces(Grid(input), [=](size_t to, size_t from) { grid[to] = buffer[from]; });
+  faces(grid_of(input), [=](size_t to, size_t from) { grid[to] = buffer[from]; });
 }
 
 // A struct of the arrays' types: `of_2d`, `of_3d` and `of_4d`, the first `offset_*` elements into
@@ -108,7 +111,7 @@ MPI_Datatype all_arrays(const Grid& g, const Parts& parts) {
 }
 
 MPI_Datatype make_vectors(const Input& input) {
-  const Grid g(input);
+  const Grid g = grid_of(input);
   Parts parts = {};
   MPI_Type_vector(g.j1 - g.j0, g.i1 - g.i0, g.ni, MPI_FLOAT, &parts.of_2d);
   MPI_Datatype slab = MPI_DATATYPE_NULL;
@@ -125,7 +128,7 @@ MPI_Datatype make_vectors(const Input& input) {
 }
 
 MPI_Datatype make_subarrays(const Input& input) {
-  const Grid g(input);
+  const Grid g = grid_of(input);
   Parts parts = {};
   const std::array<int, 4> sizes = {g.ni, g.nk, g.nj, kScalars};
   const std::array<int, 4> sent = {g.i1 - g.i0, g.k1 - g.k0, g.j1 - g.j0, kScalars - kFirstScalar};

@@ -30,8 +30,8 @@ const char* const kTexts[] = {
     "contiguous(129, resized(0, 8, vector(1024, 1, 129, double)))",
     "contiguous(301, resized(0, 3, vector(500, 3, 1000, char)))",
     "contiguous(3, resized(0, 400000, contiguous(40, resized(0, 4, vector(1000, 1, 99, int)))))",
-    "struct([1, 3, 1], [16, 1000000, 2000000], [contiguous(200, resized(0, 8, vector(400, 1, 256, "
-    "double))), int, contiguous(100, resized(0, 16, vector(300, 2, 210, double)))])",
+    ("struct([1, 3, 1], [16, 1000000, 2000000], [contiguous(200, resized(0, 8, vector(400, 1, 256, "
+     "double))), int, contiguous(100, resized(0, 16, vector(300, 2, 210, double)))])"),
     "hindexed_block(1, [1000000, 0], contiguous(40, resized(0, 8, vector(500, 1, 41, double))))",
     "indexed([9000, 20000, 5000], [30000, 0, 24000], char)",
     "indexed_block(1, [5, 3, 900, 17, 41, 6], resized(0, 4000, vector(90, 3, 7, float)))",

@@ -11,7 +11,7 @@ from generator.table import CONDITIONS, Function, fill
 # whatever its data are. Most are counted by this step, which saves no registers.
 COUNTED = """\
 __attribute__((noinline)) static int count_@shown@(@declaration@) {
-  [[maybe_unused]] const void* caller = __builtin_return_address(0);
+  [[maybe_unused]] const void* caller = LACUNA_CALLER();
   if (@unless@!count_like_last(FunctionId::k@symbol@, caller@type@))
     return recount_@shown@(@arguments@);
 @goes@}
@@ -20,7 +20,7 @@ __attribute__((noinline)) static int count_@shown@(@declaration@) {
 # Others are counted by this step, or observed.
 RECOUNTED = """\
 __attribute__((noinline)) static int recount_@shown@(@declaration@) {
-  [[maybe_unused]] const void* caller = __builtin_return_address(0);
+  [[maybe_unused]] const void* caller = LACUNA_CALLER();
 @observed_again@  if (@plain@) {
     if (count_slowly(FunctionId::k@symbol@, caller@slowly@)) {
 @goes@    }
@@ -38,7 +38,7 @@ LOOKS = """\
 # What is left of a counted call if the quick way did not do it.
 TAKE_BACK = """\
 __attribute__((noinline)) static int look_after_@shown@(@declaration@) {
-  uncount(FunctionId::k@symbol@, __builtin_return_address(0), @count@);
+  uncount(FunctionId::k@symbol@, LACUNA_CALLER(), @count@);
   return look_@shown@(@arguments@);
 }
 

@@ -56,7 +56,7 @@ LACUNA_EXPORT int @shown@(@declaration@) {
 # The library does the call unless the body says that it has.
 TAKEN = """\
 __attribute__((noinline)) static int look_@shown@(@declaration@) {
-  [[maybe_unused]] const void* caller = __builtin_return_address(0);
+  [[maybe_unused]] const void* caller = LACUNA_CALLER();
 @refuse@  ObservedCall call(FunctionId::k@symbol@, CallKind::@kind@, caller);
 @vote@  const Answer answer = call.record(@handle@);
   if (answer.handled) return answer.code;
@@ -64,6 +64,7 @@ __attribute__((noinline)) static int look_@shown@(@declaration@) {
 }
 
 @steps@LACUNA_EXPORT int @shown@(@declaration@) {
+  LACUNA_KEEP_CALLER();
 @ways@  return @otherwise@(@arguments@);
 }
 
@@ -116,7 +117,7 @@ __attribute__((noinline)) static int weigh_@shown@(@declaration@) {
 # is inlined, so that it saves few registers.
 PASS = """\
 __attribute__((noinline, flatten)) static int pass_@shown@(@declaration@) {
-  if (direct::repeats_decline({@call@}, comm, @sides@, __builtin_return_address(0)))
+  if (direct::repeats_decline({@call@}, comm, @sides@, LACUNA_CALLER()))
     return @next@().@symbol@(@arguments@);
   return look_@shown@(@arguments@);
 }

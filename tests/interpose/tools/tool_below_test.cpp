@@ -50,8 +50,8 @@ TOPIC(tool_below_promises) {
     tool_isend_us = 0;
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     const volatile double& last = received[2 * kCount - 2];
-    for (int flag = 0; last != other + 1;)
-      MPI_Iprobe(other, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    int flag = 0;
+    while (last != other + 1) MPI_Iprobe(other, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     CHECK(received[0] == other + 1 && received[1] == -1);
     std::fill(received.begin(), received.end(), -1);
     MPI_Barrier(MPI_COMM_WORLD);

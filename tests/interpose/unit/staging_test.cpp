@@ -81,10 +81,12 @@ template <typename Body>
 TEST(Staging, TheReserveIsLentWhereAllocationsFail) {
   const auto body = [] {
     constexpr int64_t kBytes = int64_t{64} << 10;
-    while (std::malloc(kBytes) != nullptr) {
-    }
-    while (std::malloc(1000) != nullptr) {
-    }
+    // Stored, or a compiler may leave out the calls.
+    void* volatile taken = nullptr;
+    do taken = std::malloc(kBytes);
+    while (taken != nullptr);
+    do taken = std::malloc(1000);
+    while (taken != nullptr);
     if (borrow_staging(kBytes, false)) std::_Exit(1);
     static Staging lent[33];
     static const std::byte* places[33];
