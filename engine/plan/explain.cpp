@@ -20,10 +20,11 @@ std::string loop_text(const Loop& loop, bool open) {
 }
 
 std::string moves_text(const SmallMoves& small, int64_t elements) {
-  return std::to_string(small.moves(elements)) + (small.is_permuted(elements)
-                                                      ? " byte permutes of vectors"
-                                                  : small.is_wide() ? " moves of 32 bytes"
-                                                                    : " moves of 1 to 16 bytes");
+  const int64_t moves = small.moves(elements);
+  return std::to_string(moves) + (moves == 1 ? " move" : " moves") +
+         (small.is_permuted(elements) ? ", each permutes the bytes of a vector"
+          : small.is_wide()           ? " of 32 bytes"
+                                      : " of 1 to 16 bytes");
 }
 
 // Hints that differ from the plain loop's.
@@ -186,7 +187,7 @@ std::string explain(const Plan& plan, int64_t count) {
     out += "  some bytes of memory appear twice: unpacked run by run, in packed order\n";
   if (count > 0 && count <= plan.small_moves().most_elements()) {
     out += "  " + moves_text(plan.small_moves(), count) +
-           "\n  why: too few for a kernel; slices are moved as follows:\n";
+           "\n  why: too few for a kernel; parts of the data (slices) are moved as follows:\n";
   }
   std::set<const PlanNode*> seen;
   describe(plan.root(count), plan.machine(), std::max<int64_t>(count, 0) * plan.size(), count != 1,

@@ -350,6 +350,15 @@ TEST(Plan, KernelsComeFromTheTableAskedFor) {
   }
 }
 
+// A few bytes: one move or several.
+TEST(Explain, CountsTheMovesOfASmallMessage) {
+  const std::string one = explain(*planned("struct([1, 1], [0, 8], [int, double])"), 1);
+  EXPECT_TRUE(one.find("  1 move, each permutes") != std::string::npos ||
+              one.find("  2 moves of 1 to 16 bytes") != std::string::npos)
+      << one;
+  EXPECT_NE(one.find("parts of the data (slices) are moved as follows"), std::string::npos) << one;
+}
+
 TEST(Plan, ExplainSaysWhatWhereAndWhy) {
   const std::string text = explain(*planned("resized(0, 8, vector(1024, 1, 1024, double))"), 1024);
   for (const char* part :

@@ -40,7 +40,11 @@ Options parse(int argc, char** argv) {
                   count_argument("--samples", options.settings.samples),
                   seconds_argument("--seconds", options.settings.seconds)},
                  fail);
-  if (find_cpu_row(options.from) == nullptr) fail("--from: there is no row " + options.from);
+  if (find_cpu_row(options.from) == nullptr) {
+    std::string known;
+    for (const Cpu& row : cpu_rows()) known += (known.empty() ? "" : ", ") + std::string(row.name);
+    fail("there is no row " + options.from + "; known are " + known);
+  }
   return options;
 }
 

@@ -19,7 +19,8 @@ def docs_command(
     """Show a page of the documents for users, on a terminal by PAGER; without a page, list them."""
     pages = {file.stem: file for file in sorted(paths.user_pages().glob("[a-z]*.md"))}
     if not pages:
-        raise LacunaError(Exit.ENVIRONMENT, f"no pages in {paths.user_pages()}", paths.BRING)
+        remedy = "read docs/user in the sources of lacuna, if it was installed without libraries"
+        raise LacunaError(Exit.ENVIRONMENT, f"no pages in {paths.user_pages()}", remedy)
     if page is None:
         for name, file in pages.items():
             title = file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")

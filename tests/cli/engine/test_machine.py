@@ -273,7 +273,7 @@ def test_a_row_is_fitted():
     assert found["own_row"] in CPU_ROWS
     done = subprocess.run([FIT, "--from", "nobody"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "there is no row nobody" in done.stderr
+    assert "there is no row nobody; known are generic, " in done.stderr
 
 
 def test_what_is_fitted_is_shown_and_kept(lacuna, script, tmp_path):
