@@ -130,7 +130,7 @@ constexpr int64_t kMostCollectiveBytes = 65536;
 constexpr int64_t kMostToEachBytes = 2048;
 
 // The most bytes of several types that all libraries can receive into a struct when they come
-// packed (templates/structs.cpp).
+// packed (templates/structs.cpp); as in interpose/policy/policy.cpp.
 constexpr int64_t kMostOfStructs = 8000;
 
 }  // namespace lacuna::interface

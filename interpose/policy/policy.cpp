@@ -176,18 +176,19 @@ bool pays_in_pieces(Flavour flavour, const Rulebook& messages, const DataShape& 
   return flavour != Flavour::kOpenMpi || messages.holds(Operation::kSend, part);
 }
 
-// MPICH 5.0.2, shared memory: a message of 8168 to 8191 bytes goes in two pieces, and where they
-// meet inside a basic element, receiving them into a struct ends in "signature does not match".
-// (From 8192 bytes on it goes in one.) 4.0.2 fails so with all that is longer than its first piece,
-// 8248 bytes; others before 5 and MVAPICH are taken for the same. With a margin, for headers of
-// other versions.
+// MPICH cuts a message into pieces, and where they meet inside a basic element, receiving them into
+// a struct ends in "signature does not match" (docs/internals/defects.md: at which sizes). MPICH
+// before 5 and MVAPICH are taken for alike. With a margin, for headers of other versions.
+constexpr int64_t kMostOfStructs = 8000;  // bytes that are never cut; as in optimizer/interface.hpp
+
 bool breaks_structs(Flavour flavour, int major, int64_t bytes) noexcept {
-  return is_mpich(flavour) && bytes > 8000 && (bytes < 8192 || major < 5);
+  constexpr int64_t kWholeFrom = 8192;  // MPICH 5 sends so many bytes in one piece again
+  return is_mpich(flavour) && bytes > kMostOfStructs && (bytes < kWholeFrom || major < 5);
 }
 
-// MPICH 5.0.2: to oneself, they go in pieces of 8 KiB. The least size seen to fail was 8203 bytes.
+// To oneself, MPICH 5 cuts longer ones, too.
 bool breaks_own_structs(Flavour flavour, int major, int64_t bytes) noexcept {
-  return flavour == Flavour::kMpich && major >= 5 && bytes > 8000;
+  return flavour == Flavour::kMpich && major >= 5 && bytes > kMostOfStructs;
 }
 
 bool has_long_double(const Type& type) noexcept {

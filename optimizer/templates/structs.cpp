@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Whether data of several types must not be sent packed, because MPICH could not receive them into
-// a struct then. 5.0.2: messages of 8168 to 8191 bytes, and longer ones to oneself. 4.0.2: all of
-// more than 8248 bytes; others before 5 and MVAPICH are taken for the same. With a margin, as the
-// preload has it (interpose/policy/policy.cpp, breaks_structs()).
+// a struct then: the rules of the preload (interpose/policy/policy.cpp, breaks_structs() and
+// breaks_own_structs()), for what is linked to the program.
 #include <cstdlib>
 #include <cstring>
 

@@ -67,11 +67,7 @@ Shape Shaper::elements(const Type& type, llvm::Value* count) {
   if (is_negative(count)) return impossible("the count is negative");
   const Shape one = of(type);
   if (one.node == nullptr) return {};
-  Shape all = one;
-  if (!is(wide(count), 1)) {
-    if (one.lb == nullptr) return no("the extent of the type is not known for sure");
-    all = repeated(one, wide(count), builder_.CreateSub(one.ub, one.lb));
-  }
+  Shape all = row(one, wide(count));
   all.one = one.node->bytes;
   all.pattern = one.pattern;  // that of one element: most counts are 1
   return all;
@@ -151,14 +147,21 @@ Shape Shaper::repeated(const Shape& part, llvm::Value* count, llvm::Value* strid
 }
 
 // `count` repetitions, one extent apart.
-Shape Shaper::block(const Shape& part, llvm::Value* count) {
+// Elements side by side, in a message.
+Shape Shaper::row(const Shape& part, llvm::Value* count) {
   if (is(count, 1)) return part;
   if (part.lb == nullptr) return no("the extent of the type is not known for sure");
+  return repeated(part, count, builder_.CreateSub(part.ub, part.lb));
+}
+
+// The same within a type.
+Shape Shaper::block(const Shape& part, llvm::Value* count) {
+  Shape shape = row(part, count);
+  if (is(count, 1) || shape.node == nullptr) return shape;
   llvm::Value* extent = builder_.CreateSub(part.ub, part.lb);
   // MPICH 4 and 5 lay such rows out in their own way, on both sides of a message alike
   // (docs/internals/defects.md).
   if (is_negative(extent)) return no("a row of elements that each begin before the last");
-  Shape shape = repeated(part, count, extent);
   if (part.is_marked && constant(extent) == nullptr)
     shape.node = unless(builder_.CreateICmpSLT(extent, number(0)), *shape.node);
   return shape;

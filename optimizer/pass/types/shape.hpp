@@ -68,6 +68,7 @@ class Shaper {
   Shape constructed(const Type& type);
   Shape basic(const Basic& basic);
   Shape repeated(const Shape& part, llvm::Value* count, llvm::Value* stride, bool is_given = false);
+  Shape row(const Shape& part, llvm::Value* count);
   Shape block(const Shape& part, llvm::Value* count);
   Shape strided(const Type& type, bool in_bytes);
   Shape listed(const Type& type, bool one_length, bool in_bytes);

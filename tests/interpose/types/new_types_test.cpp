@@ -33,6 +33,14 @@ int uses_until_taken(MPI_Datatype type) {
   return kMostUses;
 }
 
+std::vector<char> packed(Buffer& data, MPI_Datatype type, int count) {
+  std::vector<char> stream(static_cast<size_t>(data_bytes(type, count)));
+  int position = 0;
+  MPI_Pack(data.base(), count, type, stream.data(), static_cast<int>(stream.size()), &position,
+           MPI_COMM_WORLD);
+  return stream;
+}
+
 }  // namespace
 
 TOPIC(new_types_small_messages) {
@@ -127,13 +135,7 @@ TOPIC(new_types_structs_to_the_library) {
       lacuna(true);
     }
     // The data of `from`, as rank 1 has it.
-    std::vector<char> sent(static_cast<size_t>(data_bytes(type, count))), got(sent.size());
-    const int size = static_cast<int>(sent.size());
-    int position = 0;
-    MPI_Pack(from.base(), count, type, sent.data(), size, &position, MPI_COMM_WORLD);
-    position = 0;
-    MPI_Pack(to.base(), count, type, got.data(), size, &position, MPI_COMM_WORLD);
-    CHECK(g_rank == 0 || sent == got);
+    CHECK(g_rank == 0 || packed(from, type, count) == packed(to, type, count));
     MPI_Type_free(&type);
     MPI_Type_free(&fields);
   }
@@ -200,13 +202,7 @@ TOPIC(new_types_tight_structs_to_oneself) {
       MPI_Send(from.base(), count, from_type, g_rank, 0, MPI_COMM_WORLD);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
-    std::vector<char> sent(static_cast<size_t>(data_bytes(from_type, count))), got(sent.size());
-    const int size = static_cast<int>(sent.size());
-    int position = 0;
-    MPI_Pack(from.base(), count, from_type, sent.data(), size, &position, MPI_COMM_WORLD);
-    position = 0;
-    MPI_Pack(to.base(), count, to_type, got.data(), size, &position, MPI_COMM_WORLD);
-    CHECK(sent == got);
+    CHECK(packed(from, from_type, count) == packed(to, to_type, count));
   }
   for (MPI_Datatype* type : {&from_type, &to_type, &fields[0], &fields[1]}) MPI_Type_free(type);
 }
